@@ -1,0 +1,26 @@
+// Runs dependency-cruiser over src/ and fails when it read fewer modules, or fewer importing modules, than exist:
+// with a parser that does not fit it silently reads nothing, and nothing breaks no rule.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { cruise } from "dependency-cruiser";
+import rules from "../.dependency-cruiser.mjs";
+
+const onDisk = readdirSync("src", { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+  .map((entry) => join(entry.parentPath, entry.name));
+const importing = onDisk.filter((file) => /^(import|export) .*from "/m.test(readFileSync(file, "utf8")));
+
+const { output } = await cruise(["src"], { ...rules.options, ruleSet: rules, validate: true });
+const read = new Map(output.modules.map((module) => [module.source, module]));
+const unread = onDisk.filter((file) => !read.has(file));
+const importsUnseen = importing.filter((file) => (read.get(file)?.dependencies.length ?? 0) === 0);
+
+for (const { rule, from, to } of output.summary.violations) console.error(`${rule.name}: ${from} -> ${to}`);
+for (const file of unread) console.error(`not read: ${file}`);
+for (const file of importsUnseen) console.error(`imports not seen: ${file}`);
+
+const failures = output.summary.violations.length + unread.length + importsUnseen.length;
+console.log(
+  `layers: ${onDisk.length - unread.length} of ${onDisk.length} modules read, ${failures} failures`,
+);
+process.exitCode = failures === 0 && onDisk.length > 0 ? 0 : 1;

@@ -1,0 +1,91 @@
+/** Every feature gate of Kindling, in one table: what it switches, how mature it is and who reads it. */
+type Component = "apiserver" | "controller-manager" | "kubelet";
+
+export interface FeatureGate {
+  readonly name: string;
+  readonly alias?: string;
+  readonly stage: "alpha" | "beta" | "stable";
+  readonly default: boolean;
+  readonly components: readonly Component[];
+  readonly summary: string;
+}
+
+export const featureGates = [
+  {
+    name: "PodReadyToStartContainersCondition",
+    stage: "beta",
+    default: true,
+    components: ["kubelet"],
+    summary: "KEP-3085: a pod condition that says when its sandbox, network and volumes are ready",
+  },
+  {
+    name: "PodFailingToStartCondition",
+    stage: "alpha",
+    default: true,
+    components: ["kubelet"],
+    summary: "KEP-3815: a pod condition for configuration errors that do not heal by themselves",
+  },
+  {
+    name: "ImagePullProgress",
+    stage: "alpha",
+    default: true,
+    components: ["kubelet"],
+    summary: "KEP-3542: image pulls with progress and a no-progress timeout",
+  },
+  {
+    name: "StartupProbeEnabled",
+    alias: "StartupProbe",
+    stage: "stable",
+    default: true,
+    components: ["apiserver", "kubelet"],
+    summary: "KEP-950: startupProbe holds liveness and readiness back until a container has started",
+  },
+  {
+    name: "EnforcedRollingUpdateInStatefulSet",
+    stage: "alpha",
+    default: true,
+    components: ["apiserver", "controller-manager"],
+    summary: "KEP-3541: a StatefulSet update strategy that replaces broken pods instead of waiting for them",
+  },
+] as const satisfies readonly FeatureGate[];
+
+export type FeatureName = (typeof featureGates)[number]["name"];
+export type Features = Readonly<Record<FeatureName, boolean>>;
+
+export const defaultFeatures = Object.fromEntries(
+  featureGates.map((gate) => [gate.name, gate.default]),
+) as Features;
+
+export class FeatureGateError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "FeatureGateError";
+  }
+}
+
+/** Reads `Name=true,Other=false` on top of the defaults. */
+export function parseFeatureGates(text: string): Features {
+  const features = { ...defaultFeatures };
+  for (const setting of text
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean)) {
+    const [name = "", value, ...rest] = setting.split("=").map((part) => part.trim());
+    if ((value !== "true" && value !== "false") || rest.length > 0) {
+      throw new FeatureGateError(
+        `feature gate ${JSON.stringify(setting)} must be written Name=true or Name=false`,
+      );
+    }
+    features[findGate(name)] = value === "true";
+  }
+  return features;
+}
+
+function findGate(name: string): FeatureName {
+  const gate = featureGates.find((gate) => gate.name === name || ("alias" in gate && gate.alias === name));
+  if (!gate) {
+    const known = featureGates.map((gate) => gate.name).join(", ");
+    throw new FeatureGateError(`unknown feature gate ${JSON.stringify(name)}; known are ${known}`);
+  }
+  return gate.name;
+}

@@ -1,0 +1,182 @@
+import type { FieldError } from "./field-error.ts";
+import { qualifiedName, type Resource } from "./resources.ts";
+
+/** A Kubernetes `Status`, as the API answers when a request fails and, for some deletes, when it succeeds. */
+export interface Status {
+  kind: "Status";
+  apiVersion: "v1";
+  metadata: Record<string, never>;
+  status: "Success" | "Failure";
+  message?: string;
+  reason?: StatusReason;
+  details?: StatusDetails;
+  code?: number;
+}
+
+export interface StatusDetails {
+  name?: string;
+  group?: string;
+  kind?: string;
+  uid?: string;
+  causes?: { reason?: string; message?: string; field?: string }[];
+  retryAfterSeconds?: number;
+}
+
+export type StatusReason =
+  | "BadRequest"
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "MethodNotAllowed"
+  | "NotAcceptable"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Expired"
+  | "RequestEntityTooLarge"
+  | "UnsupportedMediaType"
+  | "Invalid"
+  | "TooManyRequests"
+  | "InternalError"
+  | "ServiceUnavailable"
+  | "Timeout";
+
+/** The one error class of the API: whatever goes wrong with a request is one of these by the time it is answered. */
+export class StatusError extends Error {
+  readonly code: number;
+  readonly reason: StatusReason;
+  readonly details: StatusDetails | undefined;
+
+  constructor(code: number, reason: StatusReason, message: string, details?: StatusDetails) {
+    super(message);
+    this.name = "StatusError";
+    this.code = code;
+    this.reason = reason;
+    this.details = details;
+  }
+
+  toStatus(): Status {
+    return {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: this.message,
+      reason: this.reason,
+      ...(this.details && { details: this.details }),
+      code: this.code,
+    };
+  }
+}
+
+type Named = Pick<Resource, "group" | "plural">;
+
+function detailsOf(resource: Named, name: string): StatusDetails {
+  return { name, ...(resource.group && { group: resource.group }), kind: resource.plural };
+}
+
+export function badRequest(message: string): StatusError {
+  return new StatusError(400, "BadRequest", message);
+}
+
+export function unauthorized(): StatusError {
+  return new StatusError(401, "Unauthorized", "Unauthorized");
+}
+
+/** `detail` says who may not do what. */
+export function forbidden(resource: Named, name: string, detail: string): StatusError {
+  const subject = name ? `${qualifiedName(resource)} "${name}"` : qualifiedName(resource);
+  return new StatusError(403, "Forbidden", `${subject} is forbidden: ${detail}`, detailsOf(resource, name));
+}
+
+export function notFound(resource: Named, name: string): StatusError {
+  return new StatusError(
+    404,
+    "NotFound",
+    `${qualifiedName(resource)} "${name}" not found`,
+    detailsOf(resource, name),
+  );
+}
+
+/** No such path at all. */
+export function pathNotFound(): StatusError {
+  return new StatusError(404, "NotFound", "the server could not find the requested resource", {});
+}
+
+export function methodNotAllowed(resource: Named, verb: string): StatusError {
+  const message = `${verb} is not supported on resources of kind "${qualifiedName(resource)}"`;
+  return new StatusError(405, "MethodNotAllowed", message, detailsOf(resource, ""));
+}
+
+export function notAcceptable(accepted: readonly string[]): StatusError {
+  return new StatusError(
+    406,
+    "NotAcceptable",
+    `only the following media types are accepted: ${accepted.join(", ")}`,
+  );
+}
+
+export function alreadyExists(resource: Named, name: string): StatusError {
+  return new StatusError(
+    409,
+    "AlreadyExists",
+    `${qualifiedName(resource)} "${name}" already exists`,
+    detailsOf(resource, name),
+  );
+}
+
+export function conflict(resource: Named, name: string, detail: string): StatusError {
+  const message = `Operation cannot be fulfilled on ${qualifiedName(resource)} "${name}": ${detail}`;
+  return new StatusError(409, "Conflict", message, detailsOf(resource, name));
+}
+
+export const modifiedDetail =
+  "the object has been modified; please apply your changes to the latest version and try again";
+
+/** The past that was asked for is gone: list again. */
+export function expired(message: string): StatusError {
+  return new StatusError(410, "Expired", message);
+}
+
+export function requestTooLarge(message: string): StatusError {
+  return new StatusError(413, "RequestEntityTooLarge", message);
+}
+
+export function unsupportedMediaType(message: string): StatusError {
+  return new StatusError(415, "UnsupportedMediaType", message);
+}
+
+/** The object breaks rules of its kind: every one of them is named. */
+export function invalidObject(
+  resource: Pick<Resource, "group" | "kind">,
+  name: string,
+  errors: readonly FieldError[],
+): StatusError {
+  const sentences = errors.map((error) => `${error.field}: ${error.message}`);
+  const list = sentences.length === 1 ? sentences[0] : `[${sentences.join(", ")}]`;
+  const kind = resource.group ? `${resource.kind}.${resource.group}` : resource.kind;
+  return new StatusError(422, "Invalid", `${kind} "${name}" is invalid: ${list}`, {
+    name,
+    ...(resource.group && { group: resource.group }),
+    kind: resource.kind,
+    causes: errors.map((error) => ({ reason: error.type, message: error.message, field: error.field })),
+  });
+}
+
+export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
+  return new StatusError(429, "TooManyRequests", message, { retryAfterSeconds });
+}
+
+export function internalError(message: string): StatusError {
+  return new StatusError(500, "InternalError", `Internal error occurred: ${message}`, {
+    causes: [{ message }],
+  });
+}
+
+export function serviceUnavailable(message: string): StatusError {
+  return new StatusError(503, "ServiceUnavailable", message);
+}
+
+export function timeout(message: string): StatusError {
+  return new StatusError(504, "Timeout", message, { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+import { type FeatureGate, type Features, featureGates } from "../../api/feature-gates.ts";
+import { featureGatesOption } from "../feature-gates-option.ts";
+import { outputOption } from "../output-option.ts";
+import { formatTable } from "../printer/table.ts";
+
+interface FeaturesOptions {
+  featureGates: Features;
+  output: "table" | "json";
+}
+
+export function configure(command: Command): void {
+  command
+    .addOption(featureGatesOption())
+    .addOption(outputOption())
+    .addHelpText(
+      "after",
+      "\nExamples:\n  kindling features\n  kindling features --feature-gates ImagePullProgress=false -o json",
+    )
+    .action((options: FeaturesOptions) => {
+      process.stdout.write(options.output === "json" ? formatJson(options) : formatText(options));
+    });
+}
+
+function formatText(options: FeaturesOptions): string {
+  const rows = featureGates.map((gate: FeatureGate & (typeof featureGates)[number]) => [
+    gate.name,
+    gate.stage,
+    options.featureGates[gate.name] ? "on" : "off",
+    gate.default ? "on" : "off",
+    gate.components.join(","),
+    gate.summary,
+  ]);
+  return formatTable(["NAME", "STAGE", "STATE", "DEFAULT", "COMPONENTS", "WHAT IT DOES"], rows);
+}
+
+function formatJson(options: FeaturesOptions): string {
+  const gates = featureGates.map((gate) => ({ ...gate, enabled: options.featureGates[gate.name] }));
+  return `${JSON.stringify(gates, null, 2)}\n`;
+}

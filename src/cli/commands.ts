@@ -1,0 +1,22 @@
+import type { Command } from "commander";
+
+interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  /** Loads the command's own file: only the command that runs is ever read. */
+  load(): Promise<CommandModule>;
+}
+
+interface CommandModule {
+  /** Adds options, examples and the action. */
+  configure(command: Command): void;
+}
+
+/** Every command of `kindling`, in the order that help shows them. */
+export const commands: readonly CommandEntry[] = [
+  {
+    name: "features",
+    summary: "list feature gates with their stage and state",
+    load: () => import("./command/features.ts"),
+  },
+];

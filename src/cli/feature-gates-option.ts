@@ -1,0 +1,16 @@
+import { InvalidArgumentError, Option } from "commander";
+import { defaultFeatures, type Features, parseFeatureGates } from "../api/feature-gates.ts";
+
+/** `--feature-gates Name=true,Other=false`, on every command whose component reads gates. */
+export const featureGatesOption = () =>
+  new Option("--feature-gates <list>", "switch features: Name=true,Other=false")
+    .argParser(parseOption)
+    .default(defaultFeatures, "all on");
+
+function parseOption(text: string): Features {
+  try {
+    return parseFeatureGates(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}

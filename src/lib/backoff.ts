@@ -1,0 +1,56 @@
+import type { Clock } from "./clock.ts";
+
+export interface BackoffPolicy {
+  initialMs: number;
+  maxMs: number;
+  factor: number;
+  /** A failure after this long without one starts again from `initialMs`. */
+  resetAfterMs: number;
+}
+
+export interface BackoffState {
+  delayMs: number;
+  failedAt: number;
+}
+
+/** The state after one more failure. Pure: the caller keeps the state. */
+export function backOff(
+  policy: BackoffPolicy,
+  previous: BackoffState | undefined,
+  now: number,
+): BackoffState {
+  if (!previous || now - previous.failedAt > policy.resetAfterMs) {
+    return { delayMs: policy.initialMs, failedAt: now };
+  }
+  return { delayMs: Math.min(previous.delayMs * policy.factor, policy.maxMs), failedAt: now };
+}
+
+/** How long a retry still has to wait; 0 when it may run. */
+export function backoffRemainingMs(state: BackoffState | undefined, now: number): number {
+  return state ? Math.max(0, state.failedAt + state.delayMs - now) : 0;
+}
+
+export interface RetryOptions {
+  policy: BackoffPolicy;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Called before each wait, for the log. */
+  onFailure?: (error: unknown, delayMs: number) => void;
+}
+
+/** Runs `attempt` until it succeeds, waiting longer after each failure, or until the signal aborts. */
+export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { policy, clock, signal, onFailure } = options;
+  let state: BackoffState | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      signal.throwIfAborted();
+      state = backOff(policy, state, clock.now());
+      onFailure?.(error, state.delayMs);
+      await clock.sleep(state.delayMs, signal);
+    }
+  }
+}

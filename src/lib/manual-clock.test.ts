@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { createManualClock } from "./manual-clock.ts";
+
+test("sleepers wake in the order of their deadlines, each at its own time", async () => {
+  const clock = createManualClock(1_000);
+  const woken: [string, number][] = [];
+  void clock.sleep(20).then(() => woken.push(["late", clock.now()]));
+  void clock.sleep(10).then(() => woken.push(["early", clock.now()]));
+  await clock.advance(30);
+  expect(woken).toEqual([
+    ["early", 1_010],
+    ["late", 1_020],
+  ]);
+  expect(clock.now()).toBe(1_030);
+});
+
+test("a sleeper that sleeps again within the advance wakes again", async () => {
+  const clock = createManualClock();
+  let ticks = 0;
+  const done = (async () => {
+    while (ticks < 3) {
+      await clock.sleep(10);
+      ticks++;
+    }
+  })();
+  await clock.advance(25);
+  expect(ticks).toBe(2);
+  await clock.advance(5);
+  await done;
+  expect(ticks).toBe(3);
+});
+
+test("an abort ends the sleep with the signal's reason and leaves no sleeper", async () => {
+  const clock = createManualClock();
+  const abort = new AbortController();
+  const asleep = clock.sleep(10, abort.signal);
+  abort.abort(new Error("stopped"));
+  await expect(asleep).rejects.toThrow("stopped");
+  expect(clock.sleeping()).toBe(0);
+  await expect(clock.sleep(10, abort.signal)).rejects.toThrow("stopped");
+});

@@ -1,0 +1,4 @@
+import { createMemoryStore } from "./memory-store.ts";
+import { describeStoreContract } from "./store.contract.ts";
+
+describeStoreContract("memory", { open: async () => createMemoryStore() });

@@ -1,0 +1,41 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { describe } from "vitest";
+
+/** The programs that some tests need, with the Debian package that has each. */
+const packages = {
+  etcd: "etcd-server",
+  kubectl: "kubectl",
+  "kubectl-older": "kubectl",
+} as const;
+
+export type ToolName = keyof typeof packages;
+
+/** KINDLING_REQUIRED_TOOLS names the tools that must be present: CI sets it, so that a missing part fails there. */
+const required = new Set((process.env.KINDLING_REQUIRED_TOOLS ?? "").split(",").filter(Boolean));
+
+/** A `describe` whose tests are skipped, visibly and by name, where the tool is missing. */
+export function describeWithTool(tool: ToolName, name: string, body: () => void): void {
+  if (findTool(tool) || required.has(tool)) describe(name, body);
+  else describe.skip(`${name} [needs ${tool}: apt-get install ${packages[tool]}]`, body);
+}
+
+export function toolPath(tool: ToolName): string {
+  const path = findTool(tool);
+  if (!path) throw new Error(`${tool} is not on the PATH: apt-get install ${packages[tool]}`);
+  return path;
+}
+
+function findTool(tool: ToolName): string | undefined {
+  const folders = [join(import.meta.dirname, "../../.tools/bin"), ...(process.env.PATH ?? "").split(delimiter)];
+  return folders.map((folder) => join(folder, tool)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,21 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    // Unit tests live beside the code; test/ holds what crosses layers, with real servers on real sockets.
+    projects: [
+      { test: { name: "unit", include: ["src/**/*.test.ts"], testTimeout: 10_000 } },
+      {
+        test: {
+          name: "integration",
+          include: ["test/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+    // Two cores: more workers than that only make real servers miss their deadlines.
+    maxWorkers: 2,
+    reporters: process.env.CI ? ["default", "./scripts/count-reporter.mjs"] : ["default"],
+  },
+});
