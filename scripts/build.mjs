@@ -2,6 +2,8 @@
 import { chmod, rm } from "node:fs/promises";
 import { build } from "esbuild";
 
+await import("./generate-schema.mjs");
+
 await rm("dist", { recursive: true, force: true });
 await build({
   entryPoints: { kindling: "src/cli/main.ts" },

@@ -27,4 +27,26 @@ export type Node = KubeObject & Wire<k8s.V1Node>;
 export type Namespace = KubeObject & Wire<k8s.V1Namespace>;
 export type StatefulSet = KubeObject & Wire<k8s.V1StatefulSet>;
 
+export type ClusterRoleBinding = KubeObject & Wire<k8s.V1ClusterRoleBinding>;
+export type ConfigMap = KubeObject & Wire<k8s.V1ConfigMap>;
+export type ContainerStatus = Wire<k8s.V1ContainerStatus>;
+export type ControllerRevision = KubeObject & Wire<k8s.V1ControllerRevision>;
+export type Deployment = KubeObject & Wire<k8s.V1Deployment>;
+export type Endpoints = KubeObject & Wire<k8s.V1Endpoints>;
+export type EndpointSlice = KubeObject & Wire<k8s.V1EndpointSlice>;
+export type Event = KubeObject & Wire<k8s.CoreV1Event>;
+export type LabelSelector = Wire<k8s.V1LabelSelector>;
+export type Lease = KubeObject & Wire<k8s.V1Lease>;
+export type PersistentVolume = KubeObject & Wire<k8s.V1PersistentVolume>;
+export type PersistentVolumeClaim = KubeObject & Wire<k8s.V1PersistentVolumeClaim>;
+export type PodDisruptionBudget = KubeObject & Wire<k8s.V1PodDisruptionBudget>;
+export type PriorityClass = KubeObject & Wire<k8s.V1PriorityClass>;
+export type ReplicaSet = KubeObject & Wire<k8s.V1ReplicaSet>;
+export type RoleBinding = KubeObject & Wire<k8s.V1RoleBinding>;
+export type RuntimeClass = KubeObject & Wire<k8s.V1RuntimeClass>;
+export type Scale = KubeObject & Wire<k8s.V1Scale>;
+export type Secret = KubeObject & Wire<k8s.V1Secret>;
+export type Service = KubeObject & Wire<k8s.V1Service>;
+export type StorageClass = KubeObject & Wire<k8s.V1StorageClass>;
+
 export type DeleteOptions = Wire<k8s.V1DeleteOptions>;

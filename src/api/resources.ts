@@ -11,11 +11,8 @@ export interface Resource {
   readonly categories: readonly string[];
   /** Subresources that are served under an object of this kind. */
   readonly subresources: readonly Subresource[];
-  /**
-   * Where objects are kept, when it is not under this row's own group: two rows with one storage name serve
-   * the same objects under two API groups (core and events.k8s.io events).
-   */
-  readonly storedAs?: string;
+  /** Where objects are kept: two rows with one name serve the same objects under two API groups (events do). */
+  readonly storedAs: string;
 }
 
 export type Subresource =
@@ -98,7 +95,7 @@ const others = [
   ...rows("coordination.k8s.io", "v1", [{ plural: "leases", kind: "Lease" }]),
   ...rows("discovery.k8s.io", "v1", [{ plural: "endpointslices", kind: "EndpointSlice" }]),
   ...rows("events.k8s.io", "v1", [
-    { plural: "events", kind: "Event", shortNames: ["ev"], storedAs: "events" },
+    { plural: "events", kind: "Event", shortNames: ["ev"], storedAs: "core/events" },
   ]),
   ...rows("node.k8s.io", "v1", [{ plural: "runtimeclasses", kind: "RuntimeClass", namespaced: false }]),
   ...rows("policy", "v1", [
@@ -152,6 +149,7 @@ function rows(group: string, version: string, table: readonly Row[]): Resource[]
   return table.map((row) => ({
     group,
     version,
+    storedAs: `${group || "core"}/${row.plural}`,
     singular: row.kind.toLowerCase(),
     namespaced: true,
     shortNames: [],

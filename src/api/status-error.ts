@@ -177,6 +177,6 @@ export function serviceUnavailable(message: string): StatusError {
   return new StatusError(503, "ServiceUnavailable", message);
 }
 
-export function timeout(message: string): StatusError {
-  return new StatusError(504, "Timeout", message, { retryAfterSeconds: 1 });
+export function timeout(message: string, causes?: StatusDetails["causes"]): StatusError {
+  return new StatusError(504, "Timeout", message, { ...(causes && { causes }), retryAfterSeconds: 1 });
 }

@@ -15,6 +15,11 @@ interface CommandModule {
 /** Every command of `kindling`, in the order that help shows them. */
 export const commands: readonly CommandEntry[] = [
   {
+    name: "apiserver",
+    summary: "run the API server alone",
+    load: () => import("./command/apiserver.ts"),
+  },
+  {
     name: "features",
     summary: "list feature gates with their stage and state",
     load: () => import("./command/features.ts"),

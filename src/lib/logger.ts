@@ -11,6 +11,8 @@ type Log = (message: string, fields?: LogFields) => void;
 
 /** What components log through. Fields are data, never part of the message. */
 export interface Logger {
+  /** Whether debug lines are written: who would have to work for one asks first. */
+  readonly debugging: boolean;
   debug: Log;
   info: Log;
   warn: Log;
@@ -46,6 +48,7 @@ export function createLogger({ format, level, destination = process.stderr }: Lo
 }
 
 export const silentLogger: Logger = {
+  debugging: false,
   debug() {},
   info() {},
   warn() {},
@@ -55,6 +58,7 @@ export const silentLogger: Logger = {
 
 function wrap(target: pino.Logger): Logger {
   return {
+    debugging: target.isLevelEnabled("debug"),
     debug: (message, fields) => target.debug(fields ?? {}, message),
     info: (message, fields) => target.info(fields ?? {}, message),
     warn: (message, fields) => target.warn(fields ?? {}, message),

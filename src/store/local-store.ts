@@ -12,10 +12,13 @@ interface PendingWrite {
   reject(error: unknown): void;
 }
 
+/** An engine has all of a group in memory until it is on disk. */
+const maxGroupBytes = 8 * 2 ** 20;
+
 /** A store in this process, over an engine that keeps the data. */
 export function createLocalStore(engine: Engine): Store {
   const hub = createWatchHub(engine);
-  let pending: PendingWrite[] = [];
+  const pending: PendingWrite[] = [];
   let committing: Promise<void> | undefined;
   let closed = false;
 
@@ -33,12 +36,17 @@ export function createLocalStore(engine: Engine): Store {
   async function commitAll(): Promise<void> {
     // Writers that ask in the same turn of the event loop share the first group too.
     await Promise.resolve();
-    while (pending.length > 0) {
-      const group = pending;
-      pending = [];
-      await commitGroup(group);
-    }
+    while (pending.length > 0) await commitGroup(takeGroup());
     committing = undefined;
+  }
+
+  function takeGroup(): PendingWrite[] {
+    let bytes = 0;
+    const end = pending.findIndex(({ request }) => {
+      bytes += request.kind === "delete" ? 0 : request.value.length;
+      return bytes > maxGroupBytes;
+    });
+    return pending.splice(0, end === -1 ? pending.length : Math.max(end, 1));
   }
 
   async function commitGroup(group: readonly PendingWrite[]): Promise<void> {
@@ -75,6 +83,7 @@ export function createLocalStore(engine: Engine): Store {
   }
 
   return {
+    shared: false,
     // The results are of the kind that was asked for: decideWrite answers each request kind with its own.
     create: (key, value) =>
       write({ kind: "create", key, value: Buffer.from(value) }) as Promise<CreateResult>,
@@ -107,7 +116,8 @@ export function createLocalStore(engine: Engine): Store {
     async compact(revision) {
       checkOpen();
       if (revision > engine.lastRevision()) throw futureRevision(revision, engine.lastRevision());
-      if (revision > engine.compactedRevision()) await engine.dropEvents(revision);
+      // At the same revision too: an earlier call may have failed halfway.
+      if (revision >= engine.compactedRevision()) await engine.dropEvents(revision);
     },
 
     async currentRevision() {

@@ -1,3 +1,4 @@
+import { createSortedKeys } from "../lib/sorted-keys.ts";
 import type { Engine } from "./engine.ts";
 import { createLocalStore } from "./local-store.ts";
 import { type Entry, eventKey, firstRevision, type Store, type StoreEvent } from "./store.ts";
@@ -9,7 +10,7 @@ export function createMemoryStore(): Store {
 
 function createMemoryEngine(): Engine {
   const entries = new Map<string, Entry>();
-  const keys: string[] = [];
+  const keys = createSortedKeys();
   let log: StoreEvent[] = [];
   let lastRevision = firstRevision;
   let compactedRevision = 0;
@@ -17,10 +18,10 @@ function createMemoryEngine(): Engine {
   function apply(event: StoreEvent): void {
     const key = eventKey(event);
     if (event.kind === "put") {
-      if (!entries.has(key)) keys.splice(lowerBound(keys, key), 0, key);
+      keys.insert(key);
       entries.set(key, event.entry);
     } else {
-      keys.splice(lowerBound(keys, key), 1);
+      keys.remove(key);
       entries.delete(key);
     }
     log.push(event);
@@ -40,8 +41,8 @@ function createMemoryEngine(): Engine {
     get: (key) => entries.get(key),
     *range(prefix, after) {
       const start = after === undefined || after < prefix ? prefix : `${after}\0`;
-      for (let i = lowerBound(keys, start); i < keys.length; i++) {
-        const entry = entries.get(keys[i] ?? "");
+      for (const key of keys.from(start)) {
+        const entry = entries.get(key);
         if (!entry?.key.startsWith(prefix)) return;
         yield entry;
       }
@@ -55,16 +56,4 @@ function createMemoryEngine(): Engine {
     },
     async close() {},
   };
-}
-
-/** The index of the first key that is not before `key`. */
-function lowerBound(keys: readonly string[], key: string): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((keys[middle] ?? "") < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

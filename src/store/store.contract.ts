@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventKey, maxValueBytes, type Store, type StoreEvent, type WatchOptions } from "./store.ts";
@@ -18,6 +19,8 @@ export function describeStoreContract(name: string, backend: Backend): void {
 
     beforeEach(async () => {
       abort = new AbortController();
+      // One signal ends all watches of a test.
+      setMaxListeners(0, abort.signal);
       store = await backend.open();
     });
     afterEach(async () => {

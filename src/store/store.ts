@@ -7,6 +7,9 @@
  * everything else that can go wrong is a StoreError.
  */
 export interface Store {
+  /** Others may write too, through other instances: what was read a moment ago may be old. */
+  readonly shared: boolean;
+
   create(key: string, value: Buffer): Promise<CreateResult>;
   update(key: string, value: Buffer, options: { ifRevision: number }): Promise<UpdateResult>;
   delete(key: string, options: { ifRevision: number }): Promise<DeleteResult>;

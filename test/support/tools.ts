@@ -27,7 +27,10 @@ export function toolPath(tool: ToolName): string {
 }
 
 function findTool(tool: ToolName): string | undefined {
-  const folders = [join(import.meta.dirname, "../../.tools/bin"), ...(process.env.PATH ?? "").split(delimiter)];
+  const folders = [
+    join(import.meta.dirname, "../../.tools/bin"),
+    ...(process.env.PATH ?? "").split(delimiter),
+  ];
   return folders.map((folder) => join(folder, tool)).find(isExecutable);
 }
 

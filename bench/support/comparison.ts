@@ -1,0 +1,49 @@
+import { median } from "./median.ts";
+
+/** What one contestant reaches in one round; bigger is better. */
+export type Measure = () => Promise<number>;
+
+export interface Comparison {
+  /** What is measured, in which unit. */
+  name: string;
+  unit: string;
+  /** By contestant, in the order of the columns. */
+  measures: Record<string, Measure>;
+}
+
+/** The medians of each comparison by contestant. */
+export type Results = { name: string; unit: string; medians: Record<string, number> }[];
+
+/**
+ * Runs every measure once a round, contestants taking turns at being first, so that whatever else the machine does
+ * meets all of them alike.
+ */
+export async function runComparisons(
+  comparisons: readonly Comparison[],
+  { rounds, onProgress }: { rounds: number; onProgress?: (line: string) => void },
+): Promise<Results> {
+  const samples = comparisons.map(() => new Map<string, number[]>());
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, { name, measures }] of comparisons.entries()) {
+      const contestants = Object.entries(measures);
+      for (let turn = 0; turn < contestants.length; turn++) {
+        const [contestant, measure] = contestants[(turn + round) % contestants.length] ?? [];
+        if (!contestant || !measure) continue;
+        const result = await measure();
+        onProgress?.(`round ${round + 1} of ${rounds}: ${name}, ${contestant}: ${formatNumber(result)}`);
+        const before = samples[i]?.get(contestant) ?? [];
+        samples[i]?.set(contestant, [...before, result]);
+      }
+    }
+  }
+  return comparisons.map(({ name, unit }, i) => ({
+    name,
+    unit,
+    medians: Object.fromEntries([...(samples[i] ?? [])].map(([who, values]) => [who, median(values)])),
+  }));
+}
+
+export function formatNumber(value: number): string {
+  if (Number.isNaN(value)) return "-";
+  return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
+}

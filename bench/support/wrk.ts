@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+export interface WrkRun {
+  url: string;
+  /** Lua that defines `request`, and nothing for plain GETs. */
+  script?: string;
+  seconds: number;
+  connections: number;
+  headers?: Record<string, string>;
+}
+
+export interface WrkResult {
+  requestsPerSecond: number;
+  /** Answers that were no success. */
+  failures: number;
+}
+
+/** Debian's wrk: a load generator that is faster than what it measures. */
+export async function runWrk({ url, script, seconds, connections, headers = {} }: WrkRun): Promise<WrkResult> {
+  const folder = await mkdtemp(join(tmpdir(), "kindling-wrk-"));
+  const file = join(folder, "request.lua");
+  await writeFile(file, script ?? "");
+  const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", file];
+  for (const [name, value] of Object.entries(headers)) args.push("-H", `${name}: ${value}`);
+  const { stdout } = await promisify(execFile)("wrk", [...args, url]);
+  return {
+    requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1] ?? Number.NaN),
+    failures: Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0),
+  };
+}

@@ -1,0 +1,150 @@
+// Writes src/api/generated/schema.json (what fields each definition has, and of which type) and descriptions.json
+// (what upstream says about them) from the models that @kubernetes/client-node carries. Only definitions that the
+// served kinds reach are written.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { transformSync } from "esbuild";
+import {
+  coreDefinitions,
+  metaDefinitions,
+  pointerFields,
+  quantityFields,
+  unstoredKinds,
+  valueFields,
+} from "./schema-facts.mjs";
+
+const modelsDir = "node_modules/@kubernetes/client-node/dist/gen/models";
+const outDir = "src/api/generated";
+
+const scalars = {
+  boolean: "bool",
+  Date: "time",
+  V1MicroTime: "microTime",
+  IntOrString: "intOrString",
+  any: "json",
+};
+
+const definitions = {};
+const descriptions = {};
+const nameOfClass = new Map();
+
+const { resources } = await importTypeScript("src/api/resources.ts");
+const kinds = [
+  ...resources.flatMap(({ group, version, kind }) => [
+    { group, version, kind },
+    { group, version, kind: `${kind}List` },
+  ]),
+  ...Object.entries(unstoredKinds).flatMap(([group, list]) =>
+    list.map((kind) => ({ group, version: "v1", kind })),
+  ),
+];
+// A definition belongs to the first group that reaches it, and core, which all others refer to, comes first.
+kinds.sort((a, b) => Number(a.group !== "") - Number(b.group !== ""));
+for (const name of [
+  "Status",
+  "DeleteOptions",
+  "APIVersions",
+  "APIGroupList",
+  "APIResourceList",
+  "WatchEvent",
+]) {
+  define(`V1${name}`, "meta");
+}
+for (const { group, version, kind } of kinds) {
+  const owner = group.split(".")[0] || "core";
+  const model = capitalized(version) + kind;
+  const name = define(
+    existsSync(`${modelsDir}/${capitalized(owner)}${model}.js`) ? capitalized(owner) + model : model,
+    owner,
+  );
+  definitions[name].kind = { group, version, kind };
+}
+
+mkdirSync(outDir, { recursive: true });
+writeFileSync(`${outDir}/schema.json`, JSON.stringify(sorted(definitions)));
+writeFileSync(`${outDir}/descriptions.json`, JSON.stringify(sorted(descriptions)));
+
+/** Adds the definition that a model class stands for, and all that it refers to. Gives its name: `core.v1.Pod`. */
+function define(className, owner) {
+  const known = nameOfClass.get(className);
+  if (known) return known;
+  const [, prefix, version, kind] = /^([A-Z][a-z]+)?(V\d+(?:alpha\d+|beta\d+)?)(.+)$/.exec(className) ?? [];
+  if (!kind) throw new Error(`${className} does not look like a model`);
+  const group = prefix?.toLowerCase() ?? groupOf(kind, owner);
+  const name = `${group}.${version.toLowerCase()}.${kind}`;
+  nameOfClass.set(className, name);
+
+  const model = readModel(className);
+  const definition = { fields: {}, ...(model.required.length > 0 && { required: model.required }) };
+  definitions[name] = definition;
+  descriptions[name] = model.descriptions;
+  for (const { baseName, type, format } of model.attributes) {
+    const field = `${name} ${baseName}`;
+    definition.fields[baseName] = quantityFields.has(field)
+      ? typeOf(type, "quantity")
+      : typeOf(type, format, (refersTo) => define(refersTo, owner));
+  }
+  const kept = Object.keys(definition.fields).filter((baseName) => isKept(name, baseName));
+  if (kept.length > 0) definition.kept = kept;
+  return name;
+}
+
+function groupOf(kind, owner) {
+  if (metaDefinitions.has(kind)) return "meta";
+  return coreDefinitions.has(kind) ? "core" : owner;
+}
+
+function isKept(name, baseName) {
+  const field = `${name} ${baseName}`;
+  const isRef = definitions[name].fields[baseName].includes(".");
+  return (
+    pointerFields.has(field) ||
+    valueFields.has(field) ||
+    (isRef && ["metadata", "spec", "status"].includes(baseName))
+  );
+}
+
+/** The type language of schema.json: a scalar, `[]T`, `{}T` or the name of a definition. */
+function typeOf(type, format, define) {
+  const element = /^Array<(.*)>$/.exec(type)?.[1];
+  if (element) return `[]${typeOf(element, format, define)}`;
+  const value = /^\{ \[key: string\]: (.*); \}$/.exec(type)?.[1];
+  if (value) return `{}${typeOf(value, format, define)}`;
+  if (type === "string") return { "": "string", byte: "bytes", quantity: "quantity" }[format];
+  if (type === "number" && ["int32", "int64", "double"].includes(format)) return format;
+  if (type in scalars) return scalars[type];
+  return define(type);
+}
+
+/** The attribute table of the compiled class, the doc comments and optional marks of its declaration. */
+function readModel(className) {
+  const source = readFileSync(`${modelsDir}/${className}.js`, "utf8");
+  const declaration = readFileSync(`${modelsDir}/${className}.d.ts`, "utf8");
+  const attributes = JSON.parse(/attributeTypeMap = (\[[\s\S]*?\n?\]);/.exec(source)[1]);
+  const comment = String.raw`(?:/\*\*\s*\* ([^\n]*)\s*\*/\s*)?`;
+  const about = new RegExp(`${comment}export declare class`).exec(declaration)?.[1];
+  const model = { attributes, required: [], descriptions: about ? { "": unescaped(about) } : {} };
+  for (const { name, baseName } of attributes) {
+    const field = new RegExp(`${comment}'${name.replaceAll("$", "\\$")}'(\\??):`).exec(declaration);
+    if (!field) throw new Error(`${className}.${name} is not declared`);
+    if (field[1]) model.descriptions[baseName] = unescaped(field[1]);
+    if (field[2] === "") model.required.push(baseName);
+  }
+  return model;
+}
+
+function unescaped(text) {
+  return text.replace(/\\(['"\\])/g, "$1").trim();
+}
+
+function capitalized(word) {
+  return word[0].toUpperCase() + word.slice(1);
+}
+
+function sorted(record) {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+async function importTypeScript(path) {
+  const { code } = transformSync(readFileSync(path, "utf8"), { loader: "ts", format: "esm" });
+  return import(`data:text/javascript,${encodeURIComponent(code)}`);
+}

@@ -1,0 +1,55 @@
+import { WireType } from "@bufbuild/protobuf/wire";
+import { assertDepth } from "../schema/assert-depth.ts";
+import { DecodeError } from "../schema/decode-error.ts";
+import type { Scalar } from "../schema/schema.ts";
+import { messageOf, wrapped } from "./fields.ts";
+import type { Value } from "./message.ts";
+
+const string: Value = { wire: WireType.LengthDelimited, read: (reader) => reader.string(true) };
+const int32: Value = { wire: WireType.Varint, read: (reader) => reader.int32() };
+// Beyond 2^53 it is as near as a number comes, which is how JSON is read too.
+const int64: Value = { wire: WireType.Varint, read: (reader) => Number(reader.int64()) };
+
+/** What is one value in JSON. Protobuf has messages for many of them. */
+export const scalarValues: Readonly<Record<Scalar, Value>> = {
+  string,
+  int32,
+  int64,
+  bool: { wire: WireType.Varint, read: (reader) => reader.bool() },
+  double: { wire: WireType.Bit64, read: (reader) => reader.double() },
+  bytes: { wire: WireType.LengthDelimited, read: (reader) => Buffer.from(reader.bytes()).toString("base64") },
+  time: wrapped(messageOf({ seconds: int64 }), toTime),
+  microTime: wrapped(messageOf({ seconds: int64, nanos: int32 }), toMicroTime),
+  quantity: wrapped(messageOf({ string }), (fields: { string?: string }) => fields.string ?? "0"),
+  intOrString: wrapped(messageOf({ type: int32, intVal: int32, strVal: string }), toIntOrString),
+  json: wrapped(messageOf({ raw: string }), toJson),
+};
+
+/** Upstream writes Go's zero time as an empty message, and reads whole seconds only. */
+function toTime({ seconds }: { seconds?: number }): string | null {
+  return seconds === undefined ? null : `${wholeSeconds(seconds)}Z`;
+}
+
+function toMicroTime({ seconds, nanos = 0 }: { seconds?: number; nanos?: number }): string | null {
+  if (seconds === undefined) return null;
+  const micros = String(Math.trunc(nanos / 1000)).padStart(6, "0");
+  return `${wholeSeconds(seconds)}.${micros}Z`;
+}
+
+function wholeSeconds(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace(".000Z", "");
+}
+
+function toIntOrString(fields: { type?: number; intVal?: number; strVal?: string }): string | number {
+  const { type = 0, intVal = 0, strVal = "" } = fields;
+  if (type === 0) return intVal;
+  if (type === 1) return strVal;
+  throw new DecodeError("impossible IntOrString.Type");
+}
+
+/** The depth is checked here because JSON.stringify, which comes next, is not safe on any. */
+function toJson({ raw }: { raw?: string }): unknown {
+  const value: unknown = raw ? JSON.parse(raw) : null;
+  assertDepth(value);
+  return value;
+}

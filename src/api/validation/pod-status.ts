@@ -1,0 +1,103 @@
+import type * as k8s from "@kubernetes/client-node";
+import type { FieldError } from "../field-error.ts";
+import { dnsSubdomainProblems, qualifiedNameProblems } from "../names.ts";
+import type { Container, Pod, PodSpec, Wire } from "../objects.ts";
+import { ipProblems, isDualStack } from "./ip.ts";
+import { validatePodAnnotationUpdate } from "./pod-annotations.ts";
+import { Report } from "./report.ts";
+
+type PodStatus = NonNullable<Pod["status"]>;
+type ContainerStatus = Wire<k8s.V1ContainerStatus>;
+
+export function validatePodStatusUpdate(next: Pod, current: Pod): FieldError[] {
+  const at = new Report("status");
+  validatePodAnnotationUpdate(next.metadata, current.metadata, new Report("metadata.annotations", at.errors));
+  const after = next.status ?? {};
+  const before = current.status ?? {};
+  validateConditions(after.conditions, at);
+  validateNominatedNode(after.nominatedNodeName, current, at);
+  if ((after.observedGeneration ?? 0) < 0) {
+    at.invalid("observedGeneration", after.observedGeneration, "must be a non-negative integer");
+  }
+  if (after.qosClass !== before.qosClass) at.invalid("qosClass", after.qosClass ?? "", "field is immutable");
+  validateTransitions(after, before, current.spec ?? { containers: [] }, at);
+  validateAddresses("podIPs", after, before, at);
+  if (after.hostIPs?.length && after.hostIP !== after.hostIPs[0]?.ip) {
+    at.invalid("hostIPs[0].ip", after.hostIPs[0]?.ip, "must be equal to `hostIP`");
+  }
+  validateAddresses("hostIPs", after, before, at);
+  return at.errors;
+}
+
+const systemConditions = ["PodScheduled", "Ready", "Initialized"];
+
+function validateConditions(conditions: PodStatus["conditions"], at: Report): void {
+  at.each("conditions", conditions, ({ type, observedGeneration }, place) => {
+    if ((observedGeneration ?? 0) < 0) {
+      place.invalid("observedGeneration", observedGeneration, "must be a non-negative integer");
+    }
+    if (!systemConditions.includes(type)) place.problems("Type", type, qualifiedNameProblems(type));
+  });
+}
+
+function validateNominatedNode(nodeName: string | undefined, current: Pod, at: Report): void {
+  if (!nodeName || nodeName === current.status?.nominatedNodeName) return;
+  at.problems("nominatedNodeName", nodeName, dnsSubdomainProblems(nodeName));
+  if (current.spec?.nodeName) {
+    at.forbidden("nominatedNodeName", "may not be set on pods that are already bound to a node");
+  }
+}
+
+/** What has ended for good does not run again. */
+function validateTransitions(after: PodStatus, before: PodStatus, spec: PodSpec, at: Report): void {
+  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+  const rules = containers.flatMap((container) => container.restartPolicyRules ?? []);
+  const byName = new Map(containers.map((container) => [container.name, container]));
+  const anyMayRestart = rules.some((rule) => rule.action === "RestartAllContainers");
+  for (const field of ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] as const) {
+    if (anyMayRestart && field !== "ephemeralContainerStatuses") continue;
+    at.each(field, before[field], (old, place) => {
+      const exitCode = old.state?.terminated?.exitCode;
+      if (exitCode === undefined || mayRestart(byName.get(old.name), spec, exitCode)) return;
+      if (isRevived(old.name, after[field])) {
+        place.forbidden("state", "may not be transitioned to non-terminated state");
+      }
+    });
+  }
+}
+
+function isRevived(name: string, statuses: ContainerStatus[] | undefined): boolean {
+  const status = statuses?.find((status) => status.name === name);
+  return status !== undefined && status.state?.terminated === undefined;
+}
+
+/** Ephemeral containers are not in the list of those that may. */
+function mayRestart(container: Container | undefined, spec: PodSpec, exitCode: number): boolean {
+  if (!container) return false;
+  if (container.restartPolicy !== undefined) {
+    const rule = container.restartPolicyRules?.find(({ exitCodes }) => {
+      const listed = exitCodes?.values?.includes(exitCode) ?? false;
+      return exitCodes?.operator === "NotIn" ? !listed : listed;
+    });
+    if (rule) return rule.action === "Restart" || rule.action === "RestartAllContainers";
+  }
+  const policy = container.restartPolicy ?? spec.restartPolicy;
+  return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
+}
+
+/** Addresses that are already there are not judged again. */
+function validateAddresses(
+  field: "podIPs" | "hostIPs",
+  after: PodStatus,
+  before: PodStatus,
+  at: Report,
+): void {
+  const addresses = after[field]?.map(({ ip }) => ip) ?? [];
+  addresses.forEach((address, i) => {
+    if (before[field]?.some(({ ip }) => ip === address)) return;
+    at.problems(`${field}[${i}]`, address, ipProblems(address));
+  });
+  if (addresses.length > 1 && !isDualStack(addresses)) {
+    at.invalid(field, after[field], "may specify no more than one IP for each IP family");
+  }
+}

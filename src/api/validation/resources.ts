@@ -1,0 +1,102 @@
+import type * as k8s from "@kubernetes/client-node";
+import { dnsLabelProblems } from "../names.ts";
+import { compareQuantities, parseQuantity, type Quantity } from "../quantity.ts";
+import type { Report } from "./report.ts";
+import {
+  containerResourceNameProblems,
+  isCounted,
+  isHugePages,
+  mayOvercommit,
+} from "./resource-name.ts";
+
+type ResourceList = Record<string, string>;
+type NameProblems = (name: string) => readonly string[];
+
+export interface RequirementRules {
+  /** What the pod declares in `spec.resourceClaims`. */
+  readonly claimNames: ReadonlySet<string>;
+  readonly nameProblems?: NameProblems;
+}
+
+export function validateResourceRequirements(
+  resources: k8s.V1ResourceRequirements,
+  at: Report,
+  rules: RequirementRules,
+): void {
+  const { limits, requests, claims } = resources;
+  if (!limits && !requests && !claims) return;
+  const nameProblems = rules.nameProblems ?? containerResourceNameProblems;
+  if (limits) validateAmounts(limits, at.child("limits"), nameProblems);
+  if (requests) {
+    validateAmounts(requests, at.child("requests"), nameProblems);
+    validateRequestsWithinLimits(requests, limits ?? {}, at);
+  }
+  const names = Object.keys({ ...limits, ...requests });
+  if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory")) {
+    at.forbidden("", "HugePages require cpu or memory");
+  }
+  if (claims) validateClaims(claims, at.child("claims"), rules.claimNames);
+}
+
+function validateAmounts(list: ResourceList, at: Report, nameProblems: NameProblems): void {
+  for (const name in list) {
+    at.problems(`[${name}]`, name, nameProblems(name));
+    validateAmount(name, list[name] ?? "", at.child(`[${name}]`));
+  }
+}
+
+export function validateAmount(name: string, amount: string, at: Report): void {
+  const quantity = parseQuantity(amount);
+  if (quantity.nanos < 0n) at.invalid("", amount, "must be greater than or equal to 0");
+  if (isCounted(name) && quantity.nanos % 1_000_000_000n !== 0n) {
+    at.invalid("", amount, "must be an integer");
+  }
+  if (isHugePages(name) && !isMultipleOfPage(name, quantity)) {
+    at.invalid("", amount, `${amount} is not positive integer multiple of ${name}`);
+  }
+}
+
+/** `hugepages-2Mi` says how large a page is. */
+function isMultipleOfPage(name: string, { nanos }: Quantity): boolean {
+  try {
+    const page = parseQuantity(name.slice("hugepages-".length)).nanos;
+    return page > 0n && nanos % page === 0n;
+  } catch {
+    return false;
+  }
+}
+
+function validateRequestsWithinLimits(requests: ResourceList, limits: ResourceList, at: Report): void {
+  for (const name in requests) {
+    const request = requests[name] ?? "0";
+    const limit = limits[name];
+    if (limit === undefined) {
+      if (!mayOvercommit(name)) at.required("limits", "Limit must be set for non overcommitable resources");
+      continue;
+    }
+    if (request === limit) continue;
+    const order = compareQuantities(parseQuantity(request), parseQuantity(limit));
+    if (order !== 0 && !mayOvercommit(name)) {
+      at.invalid("requests", request, `must be equal to ${name} limit of ${limit}`);
+    } else if (order > 0) {
+      at.invalid("requests", request, `must be less than or equal to ${name} limit of ${limit}`);
+    }
+  }
+}
+
+function validateClaims(
+  claims: k8s.CoreV1ResourceClaim[],
+  at: Report,
+  podClaims: ReadonlySet<string>,
+): void {
+  const seen = new Set<string>();
+  at.each("", claims, ({ name, request }, claim) => {
+    if (!name) return claim.required("");
+    if (request) claim.problems("request", request, dnsLabelProblems(request));
+    const key = request ? `${name}/${request}` : name;
+    const covered = request ? seen.has(name) : [...seen].some((other) => other.startsWith(`${name}/`));
+    if (seen.has(key) || covered) claim.duplicate("", seen.has(key) ? key : name);
+    seen.add(key);
+    if (!podClaims.has(name)) claim.notFound("", name);
+  });
+}

@@ -1,0 +1,131 @@
+import type { Resource } from "../api/resources.ts";
+import { methodNotAllowed, pathNotFound } from "../api/status-error.ts";
+import type { Answer, ApiRequest, BytesAnswer, WatchAnswer } from "./api-request.ts";
+import { wantsPretty } from "./encode.ts";
+import { negotiate } from "./negotiate.ts";
+import type { ObjectRef } from "./registry.ts";
+import { render } from "./render.ts";
+import type { ResourceRequest } from "./request-info.ts";
+import {
+  handleResource,
+  type ResourceHandlerDeps,
+  type ServedRequest,
+  watchRequest,
+} from "./resource-handler.ts";
+import { handleBinding } from "./subresource/binding.ts";
+import { handleEviction } from "./subresource/eviction.ts";
+import { handleFinalize } from "./subresource/finalize.ts";
+import { handleScale } from "./subresource/scale.ts";
+import { parseIncludeObject } from "./table/build-table.ts";
+import { runWatch } from "./verb/watch.ts";
+import { presenterFor } from "./watch-presenter.ts";
+
+export interface ApiHandlerDeps extends ResourceHandlerDeps {
+  everyMinute(callback: () => void): () => void;
+  /** `serviceaccounts/NAME/token`. */
+  issueToken(request: ApiRequest, ref: ObjectRef): Promise<Answer>;
+  /** Kinds that are questions and are never stored: access and token reviews. */
+  review(request: ApiRequest, info: ResourceRequest): Promise<Answer> | undefined;
+  /** Discovery, OpenAPI, health, version, metrics. */
+  page(request: ApiRequest, path: string): Promise<BytesAnswer | undefined>;
+}
+
+/** From a request that is allowed to the answer to it, rendered unless it is a watch. */
+export async function answerRequest(
+  deps: ApiHandlerDeps,
+  request: ApiRequest,
+): Promise<BytesAnswer | WatchAnswer> {
+  const { info } = request;
+  if (info.kind === "path") {
+    const page = await deps.page(request, info.path);
+    if (!page) throw pathNotFound();
+    return page;
+  }
+  const review = await deps.review(request, info);
+  if (review) return rendered(deps, request, info.resource ?? reviewResource(info), review);
+  if (!isServed(info)) throw pathNotFound();
+  if (info.verb === "watch") return startWatch(deps, request, info);
+  return rendered(deps, request, info.resource, await answerServed(deps, request, info));
+}
+
+function isServed(info: ResourceRequest): info is ServedRequest {
+  if (!info.resource) return false;
+  if (info.namespace && !info.resource.namespaced && info.plural !== "namespaces") return false;
+  return (
+    info.subresource === "" || (info.resource.subresources as readonly string[]).includes(info.subresource)
+  );
+}
+
+/** One obvious hop for each subresource; all the rest is generic. */
+function answerServed(deps: ApiHandlerDeps, request: ApiRequest, info: ServedRequest): Promise<Answer> {
+  const { resource, verb } = info;
+  const ref: ObjectRef = { resource, namespace: resource.namespaced ? info.namespace : "", name: info.name };
+  const onlyCreate = () => {
+    if (verb !== "create") throw methodNotAllowed(resource, verb);
+  };
+  switch (info.subresource) {
+    case "scale":
+      return handleScale(deps, request, ref, verb);
+    case "finalize":
+      return handleFinalize(deps.registry, request, ref, verb);
+    case "binding":
+      onlyCreate();
+      return handleBinding(deps, request, ref);
+    case "eviction":
+      onlyCreate();
+      return handleEviction(deps, request, ref);
+    case "token":
+      onlyCreate();
+      return deps.issueToken(request, ref);
+    case "status":
+      if (verb !== "get" && verb !== "update" && verb !== "patch") throw methodNotAllowed(resource, verb);
+      return handleResource(deps, request, info);
+    default:
+      return handleResource(deps, request, info);
+  }
+}
+
+async function rendered(
+  deps: ApiHandlerDeps,
+  request: ApiRequest,
+  resource: Resource,
+  answer: Answer,
+): Promise<BytesAnswer> {
+  if (answer.kind === "watch") throw new Error("a watch is not rendered");
+  if (answer.kind === "bytes") return answer;
+  const { headers, query } = request;
+  const representation = negotiate(headers.accept);
+  return render(answer, {
+    resource,
+    representation,
+    includeObject: parseIncludeObject(query.get("includeObject")),
+    pretty:
+      representation.pretty || wantsPretty({ pretty: query.get("pretty"), userAgent: headers["user-agent"] }),
+    now: deps.clock.now(),
+  });
+}
+
+function startWatch(deps: ApiHandlerDeps, request: ApiRequest, info: ServedRequest): WatchAnswer {
+  const { reader, clock, everyMinute } = deps;
+  const representation = negotiate(request.headers.accept, { watch: true });
+  const includeObject = parseIncludeObject(request.query.get("includeObject"));
+  const presenter = presenterFor(info.resource, { representation, includeObject, now: () => clock.now() });
+  const watch = watchRequest(deps, request, info);
+  return { kind: "watch", run: (sink) => runWatch({ reader, clock, presenter, everyMinute }, watch, sink) };
+}
+
+/** Reviews have no row in the table: nothing of them is stored or listed. */
+function reviewResource({ group, version, plural }: ResourceRequest): Resource {
+  return {
+    group,
+    version,
+    plural,
+    kind: plural,
+    singular: plural,
+    namespaced: false,
+    shortNames: [],
+    categories: [],
+    subresources: [],
+    storedAs: "",
+  };
+}

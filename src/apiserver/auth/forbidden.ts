@@ -1,0 +1,41 @@
+import { StatusError } from "../../api/status-error.ts";
+import type { Attributes } from "./attributes.ts";
+
+interface Refused {
+  readonly group: string;
+  readonly resource: string;
+  readonly name: string;
+}
+
+/** `pods "x" is forbidden: …`; only `forbidden: …` for paths that are no resources. */
+export function refusal({ group, resource, name }: Refused, detail: string): StatusError {
+  const qualified = group ? `${resource}.${group}` : resource;
+  const subject = [qualified, name && JSON.stringify(name)].filter(Boolean).join(" ");
+  const message = resource ? `${subject} is forbidden: ${detail}` : `forbidden: ${detail}`;
+  return new StatusError(403, "Forbidden", message, {
+    ...(name && { name }),
+    ...(group && { group }),
+    ...(resource && { kind: resource }),
+  });
+}
+
+/** The answer to a request that no authorizer allowed. */
+export function forbiddenRequest(attributes: Attributes, reason: string): StatusError {
+  const detail = [withoutMarkup(describe(attributes)), reason].filter(Boolean).join(": ");
+  const { apiGroup: group, resource, name } = attributes;
+  return refusal({ group, resource, name }, detail);
+}
+
+function describe(attributes: Attributes): string {
+  const { user, verb, namespace, apiGroup, resource, subresource, path } = attributes;
+  const who = `User ${JSON.stringify(user.username)} cannot ${verb}`;
+  if (!attributes.isResourceRequest) return `${who} path ${JSON.stringify(path)}`;
+  const what = JSON.stringify(subresource ? `${resource}/${subresource}` : resource);
+  const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : "at the cluster scope";
+  return `${who} resource ${what} in API group ${JSON.stringify(apiGroup)} ${where}`;
+}
+
+/** Upstream's care that an error never looks like HTML to a browser. */
+function withoutMarkup(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

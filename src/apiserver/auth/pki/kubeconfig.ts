@@ -1,0 +1,42 @@
+import { writeFileAtomically } from "./write-file.ts";
+
+export interface KubeconfigOptions {
+  /** `https://127.0.0.1:6443` */
+  readonly server: string;
+  /** PEM, all three. */
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+  /** Of the cluster, the user and the context. */
+  readonly name: string;
+}
+
+/** Readable by its owner only: it holds a private key. */
+export async function writeKubeconfig(path: string, options: KubeconfigOptions): Promise<void> {
+  await writeFileAtomically(path, formatKubeconfig(options), { mode: 0o600, existing: "replace" });
+}
+
+function formatKubeconfig({ server, ca, cert, key, name }: KubeconfigOptions): string {
+  // A JSON string is a YAML string too, whatever is in it.
+  const quoted = JSON.stringify(name);
+  const base64 = (pem: string) => Buffer.from(pem).toString("base64");
+  return `apiVersion: v1
+kind: Config
+clusters:
+- name: ${quoted}
+  cluster:
+    server: ${JSON.stringify(server)}
+    certificate-authority-data: ${base64(ca)}
+users:
+- name: ${quoted}
+  user:
+    client-certificate-data: ${base64(cert)}
+    client-key-data: ${base64(key)}
+contexts:
+- name: ${quoted}
+  context:
+    cluster: ${quoted}
+    user: ${quoted}
+current-context: ${quoted}
+`;
+}

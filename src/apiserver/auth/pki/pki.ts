@@ -1,0 +1,105 @@
+import { type KeyObject, X509Certificate } from "node:crypto";
+import { chmod, mkdir } from "node:fs/promises";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { mastersGroup } from "../user-info.ts";
+import { type Authority, type IssueOptions, issueKeyPair, loadOrCreateAuthority } from "./authority.ts";
+import type { Subject } from "./issuer.ts";
+import { type KeyPair, loadOrCreateKey, readKeyPair, writeKeyPair } from "./key-pair.ts";
+
+/** What the cluster's TLS and tokens rest on. Keys are here in the clear: nothing of it belongs in a log. */
+export interface Pki extends Record<ClientName, KeyPair> {
+  readonly authority: Authority;
+  readonly serving: KeyPair;
+  /** Signs service account tokens. */
+  readonly serviceAccountKey: KeyObject;
+}
+
+export interface PkiOptions {
+  readonly directory: string;
+  /** Names and addresses under which clients reach the server, beside the usual ones. */
+  readonly hosts?: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+const clients = {
+  admin: { commonName: "kubernetes-admin", organizations: [mastersGroup] },
+  controllerManager: { commonName: "system:kube-controller-manager" },
+  scheduler: { commonName: "system:kube-scheduler" },
+  /** What the API server shows to kubelets. */
+  kubeletClient: { commonName: "kube-apiserver-kubelet-client", organizations: [mastersGroup] },
+} as const satisfies Record<string, Subject>;
+
+type ClientName = keyof typeof clients;
+
+const fileNames: Readonly<Record<ClientName, string>> = {
+  admin: "admin",
+  controllerManager: "controller-manager",
+  scheduler: "scheduler",
+  kubeletClient: "apiserver-kubelet-client",
+};
+
+const usualHosts = [
+  "localhost",
+  "127.0.0.1",
+  "::1",
+  "kubernetes",
+  "kubernetes.default",
+  "kubernetes.default.svc",
+  "kubernetes.default.svc.cluster.local",
+  // The first address of the service range, where pods find the API.
+  "10.96.0.1",
+];
+
+const renewBeforeMs = 30 * 24 * 60 * 60 * 1000;
+
+/** Reads `<data-dir>/pki` and makes what is missing there, expires soon or was signed by another CA. */
+export async function loadOrCreatePki({ directory, hosts = [], now }: PkiOptions): Promise<Pki> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await chmod(directory, 0o700);
+  const [authority, serviceAccountKey] = await Promise.all([
+    loadOrCreateAuthority(directory, now),
+    loadOrCreateKey(join(directory, "sa.key")),
+  ]);
+  const client = (name: ClientName) =>
+    loadOrIssue(fileNames[name], { subject: clients[name], purpose: "client", now });
+  const [serving, admin, controllerManager, scheduler, kubeletClient] = await Promise.all([
+    loadOrIssue("apiserver", {
+      subject: { commonName: "kube-apiserver" },
+      purpose: "server",
+      hosts: [...new Set([...usualHosts, ...hosts])],
+      now,
+    }),
+    client("admin"),
+    client("controllerManager"),
+    client("scheduler"),
+    client("kubeletClient"),
+  ]);
+  return { authority, serving, admin, controllerManager, scheduler, kubeletClient, serviceAccountKey };
+
+  async function loadOrIssue(name: string, options: IssueOptions): Promise<KeyPair> {
+    const existing = await readKeyPair(directory, name);
+    if (existing && isGood(existing, authority, options)) return existing;
+    const issued = issueKeyPair(authority, options);
+    await writeKeyPair(directory, name, issued);
+    return issued;
+  }
+}
+
+function isGood({ cert }: KeyPair, authority: Authority, { hosts = [], now }: IssueOptions): boolean {
+  const certificate = new X509Certificate(cert);
+  return (
+    Date.parse(certificate.validTo) - now > renewBeforeMs &&
+    certificate.verify(authority.certificate.publicKey) &&
+    hosts.every(
+      (host) => (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined,
+    )
+  );
+}
+
+/** Not written anywhere: for the kubeconfig of a node (`system:node:NAME` of `system:nodes`) or of a person. */
+export function issueClientCertificate(pki: Pki, subject: Subject & { readonly now: number }): KeyPair {
+  const { now, ...rest } = subject;
+  return issueKeyPair(pki.authority, { subject: rest, purpose: "client", now });
+}

@@ -1,0 +1,65 @@
+import { dnsLabelProblems, dnsSubdomainProblems } from "../../api/names.ts";
+
+/** Who makes a request. Whoever builds one keeps it: decisions are cached by the object's identity. */
+export interface UserInfo {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+export const mastersGroup = "system:masters";
+export const authenticatedGroup = "system:authenticated";
+export const unauthenticatedGroup = "system:unauthenticated";
+export const nodesGroup = "system:nodes";
+
+export const credentialIdKey = "authentication.kubernetes.io/credential-id";
+export const nodeNameKey = "authentication.kubernetes.io/node-name";
+
+export const anonymousUser: UserInfo = {
+  username: "system:anonymous",
+  groups: [unauthenticatedGroup],
+  extra: {},
+};
+
+/** Whoever showed a credential is in `system:authenticated`, unless the credential says otherwise. */
+export function authenticatedUser(user: UserInfo): UserInfo {
+  const settled =
+    user.username === anonymousUser.username ||
+    user.groups.includes(authenticatedGroup) ||
+    user.groups.includes(unauthenticatedGroup);
+  return settled ? user : { ...user, groups: [...user.groups, authenticatedGroup] };
+}
+
+const nodePrefix = "system:node:";
+
+/** The name of the node that a user is; undefined for those who are no node. It may be empty. */
+export function nodeNameOf(user: UserInfo): string | undefined {
+  if (!user.username.startsWith(nodePrefix) || !user.groups.includes(nodesGroup)) return undefined;
+  return user.username.slice(nodePrefix.length);
+}
+
+/** The node that a username stands for, whatever groups its bearer has. */
+export function nodeNameOfUsername(username: string): string | undefined {
+  if (!username.startsWith(nodePrefix)) return undefined;
+  const name = username.slice(nodePrefix.length);
+  return dnsSubdomainProblems(name).length === 0 ? name : undefined;
+}
+
+const serviceAccountPrefix = "system:serviceaccount:";
+
+export function serviceAccountUsername(namespace: string, name: string): string {
+  return `${serviceAccountPrefix}${namespace}:${name}`;
+}
+
+export function serviceAccountGroups(namespace: string): string[] {
+  return ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+}
+
+export function serviceAccountOfUsername(username: string): { namespace: string; name: string } | undefined {
+  if (!username.startsWith(serviceAccountPrefix)) return undefined;
+  const [namespace = "", name = "", ...rest] = username.slice(serviceAccountPrefix.length).split(":");
+  const valid =
+    rest.length === 0 && dnsLabelProblems(namespace).length === 0 && dnsSubdomainProblems(name).length === 0;
+  return valid ? { namespace, name } : undefined;
+}

@@ -1,0 +1,74 @@
+import type { KubeObject } from "../../api/objects.ts";
+import type { Resource } from "../../api/resources.ts";
+import type { Entry } from "../../store/store.ts";
+import { atRevision, headLength, withRevision } from "../stored-object.ts";
+
+/** The values that selectors look at. */
+export interface SelectorFacts {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** What cached objects of one kind share. */
+export interface CachedKind {
+  readonly resource: Resource;
+  readonly head: number;
+  readonly fieldReaders: readonly (readonly [string, (object: KubeObject) => string])[];
+}
+
+export function cachedKind(
+  resource: Resource,
+  selectableFields: Readonly<Record<string, (object: KubeObject) => string>> = {},
+): CachedKind {
+  return { resource, head: headLength(resource), fieldReaders: Object.entries(selectableFields) };
+}
+
+/** One object at one revision: its JSON as clients get it, parsed only where something inside is asked for. */
+export class CachedObject {
+  readonly key: string;
+  readonly revision: number;
+  readonly json: Buffer;
+  readonly #kind: CachedKind;
+  #facts: SelectorFacts | undefined;
+
+  constructor(kind: CachedKind, entry: Entry) {
+    this.#kind = kind;
+    this.key = entry.key;
+    this.revision = entry.revision;
+    this.json = withRevision(entry.value, kind.head, entry.revision);
+  }
+
+  facts(): SelectorFacts {
+    this.#facts ??= readFacts(this.parse(), this.#kind);
+    return this.#facts;
+  }
+
+  /** A fresh copy that the caller may change. */
+  parse(): KubeObject {
+    return JSON.parse(this.json.toString());
+  }
+
+  /** Whether these bytes for the store are what is there already. */
+  isStoredAs(value: Buffer): boolean {
+    const { head } = this.#kind;
+    const tail = this.json.length - (value.length - head);
+    return (
+      tail >= head &&
+      this.json.compare(value, 0, head, 0, head) === 0 &&
+      this.json.compare(value, head, value.length, tail) === 0 &&
+      tail - head === `"resourceVersion":"${this.revision}",`.length
+    );
+  }
+
+  /** The JSON with the revision of the object's deletion. */
+  jsonDeletedAt(revision: number): Buffer {
+    return atRevision(this.json, this.#kind.head, this.revision, revision);
+  }
+}
+
+function readFacts(object: KubeObject, kind: CachedKind): SelectorFacts {
+  const { name = "", namespace = "", labels = {} } = object.metadata;
+  const fields: Record<string, string> = { "metadata.name": name, "metadata.namespace": namespace };
+  for (const [path, read] of kind.fieldReaders) fields[path] = read(object);
+  return { labels, fields };
+}

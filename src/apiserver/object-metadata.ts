@@ -1,0 +1,47 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { KubeObject, ObjectMeta } from "../api/objects.ts";
+import { toTimestamp } from "./decide-delete.ts";
+
+/** What the server alone decides about a new object's metadata. */
+export function stampNewObject(object: KubeObject, options: { namespace: string; now: number }): void {
+  const { metadata } = object;
+  if (!metadata.name && metadata.generateName) metadata.name = generateName(metadata.generateName);
+  if (options.namespace) metadata.namespace = options.namespace;
+  else delete metadata.namespace;
+  metadata.uid = randomUUID();
+  metadata.creationTimestamp = toTimestamp(options.now);
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  delete metadata.managedFields;
+}
+
+/** What an update may not touch: those fields come from the stored object. */
+export function keepServerMetadata(next: KubeObject, current: KubeObject): void {
+  for (const field of serverFields) keepField(next.metadata, current.metadata, field);
+  delete next.metadata.selfLink;
+  delete next.metadata.managedFields;
+}
+
+const serverFields = [
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+] as const;
+
+function keepField<K extends keyof ObjectMeta>(next: ObjectMeta, current: ObjectMeta, field: K): void {
+  if (current[field] === undefined) delete next[field];
+  else next[field] = current[field];
+}
+
+/** Letters and digits that cannot spell a word and are not mistaken for each other. */
+const alphabet = "bcdfghjklmnpqrstvwxz2456789";
+const suffixLength = 5;
+const maxNameLength = 63;
+
+/** The prefix with five random characters, cut so that the whole is a DNS label. */
+function generateName(prefix: string): string {
+  const suffix = Array.from(randomBytes(suffixLength), (byte) => alphabet[byte % alphabet.length]).join("");
+  return prefix.slice(0, maxNameLength - suffixLength) + suffix;
+}

@@ -1,0 +1,155 @@
+import { definitionName, type GroupVersionKind } from "../../api/schema/schema.ts";
+import { type ApiResource, apiGroups } from "../discovery/api-resource.ts";
+import { parametersOfSubresource, parametersOfVerb, type QueryParameterName } from "./parameters.ts";
+
+/** One method of one path, as both versions of OpenAPI describe it. */
+export interface Endpoint {
+  /** `/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}` */
+  readonly path: string;
+  readonly method: "get" | "post" | "put" | "patch" | "delete";
+  /** The value of `x-kubernetes-action`. */
+  readonly action: string;
+  readonly operationId: string;
+  readonly description: string;
+  readonly tag: string;
+  readonly kind: GroupVersionKind;
+  readonly parameters: readonly QueryParameterName[];
+  /** A definition, or a patch; undefined when no body is sent. */
+  readonly request: string | "patch" | undefined;
+  /** A definition; undefined for what is no object. */
+  readonly response: string | undefined;
+  readonly successCodes: readonly number[];
+}
+
+interface Verb {
+  readonly method: Endpoint["method"];
+  readonly action: string;
+  /** How operation ids and descriptions begin. */
+  readonly word: string;
+  readonly successCodes: readonly number[];
+}
+
+const verbs: Readonly<Record<string, Verb>> = {
+  create: { method: "post", action: "post", word: "create", successCodes: [200, 201, 202] },
+  delete: { method: "delete", action: "delete", word: "delete", successCodes: [200, 202] },
+  deletecollection: { method: "delete", action: "deletecollection", word: "delete", successCodes: [200] },
+  get: { method: "get", action: "get", word: "read", successCodes: [200] },
+  list: { method: "get", action: "list", word: "list", successCodes: [200] },
+  patch: { method: "patch", action: "patch", word: "patch", successCodes: [200, 201] },
+  update: { method: "put", action: "put", word: "replace", successCodes: [200, 201] },
+};
+
+const onCollection = new Set(["create", "deletecollection", "list"]);
+/** Subresources that connect to something instead of answering with an object. */
+const connecting = new Set(["attach", "exec", "portforward", "proxy"]);
+
+/** A group version that is served, with all its endpoints. */
+export interface ServedVersion {
+  /** `api/v1`, `apis/apps/v1`: how `/openapi/v3` lists it. */
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  readonly endpoints: readonly Endpoint[];
+}
+
+export function servedVersions(): ServedVersion[] {
+  return apiGroups().flatMap(({ name: group, versions }) =>
+    versions.map(({ version, resources }) => {
+      const kinds = new Map(resources.map((row) => [row.name, row.kind]));
+      return {
+        name: group ? `apis/${group}/${version}` : `api/${version}`,
+        group,
+        version,
+        endpoints: resources.flatMap((row) => endpointsOf({ row, group, version, kinds })),
+      };
+    }),
+  );
+}
+
+interface Row {
+  readonly row: ApiResource;
+  /** Of the version that serves it; its kind may be of another. */
+  readonly group: string;
+  readonly version: string;
+  /** Kinds of all resources of that version, by plural. */
+  readonly kinds: ReadonlyMap<string, string>;
+}
+
+function endpointsOf(row: Row): Endpoint[] {
+  return row.row.verbs.flatMap((name) => {
+    const verb = verbs[name];
+    if (!verb) return [];
+    const endpoint = endpointOf(row, name, verb);
+    return name === "list" && row.row.namespaced ? [endpoint, forAllNamespaces(endpoint)] : [endpoint];
+  });
+}
+
+function endpointOf({ row, group, version, kinds }: Row, name: string, verb: Verb): Endpoint {
+  const [plural = "", subresource = ""] = row.name.split("/");
+  const prefix = group ? `/apis/${group}/${version}` : `/api/${version}`;
+  const collection = `${prefix}${row.namespaced ? "/namespaces/{namespace}" : ""}/${plural}`;
+  const item = subresource ? `${collection}/{name}/${subresource}` : `${collection}/{name}`;
+  const kind = { group: row.group ?? group, version: row.version ?? version, kind: row.kind };
+  // Of a subresource the parent's kind, whatever kind the subresource itself speaks.
+  const object =
+    (row.namespaced ? "Namespaced" : "") + (kinds.get(plural) ?? row.kind) + capitalized(subresource);
+  const connects = connecting.has(subresource);
+  const scope = groupWord(group) + capitalized(version);
+  const middle = name === "deletecollection" ? "Collection" : connects ? capitalized(verb.method) : "";
+  return {
+    path: onCollection.has(name) && !subresource ? collection : item,
+    method: verb.method,
+    action: connects ? "connect" : verb.action,
+    operationId: `${connects ? "connect" : verb.word}${scope}${middle}${object}`,
+    description: `${connects ? "connect to" : verb.word} ${row.name} (${kind.kind})`,
+    tag: `${group.split(".")[0] || "core"}_${version}`,
+    kind,
+    parameters: parametersOfSubresource[subresource] ?? parametersOfVerb[name] ?? [],
+    request: connects ? undefined : requestOf(name, kind),
+    response: connects || subresource === "log" ? undefined : responseOf(name, kind),
+    successCodes: connects ? [200] : verb.successCodes,
+  };
+}
+
+function forAllNamespaces(list: Endpoint): Endpoint {
+  return {
+    ...list,
+    path: list.path.replace("/namespaces/{namespace}", ""),
+    operationId: `${list.operationId.replace("Namespaced", "")}ForAllNamespaces`,
+  };
+}
+
+function requestOf(verb: string, kind: GroupVersionKind): Endpoint["request"] {
+  if (verb === "create" || verb === "update") return definitionName(kind);
+  if (verb === "delete" || verb === "deletecollection") return "meta.v1.DeleteOptions";
+  return verb === "patch" ? "patch" : undefined;
+}
+
+function responseOf(verb: string, kind: GroupVersionKind): string {
+  if (verb === "list") return `${definitionName(kind)}List`;
+  return verb === "delete" || verb === "deletecollection" ? "meta.v1.Status" : definitionName(kind);
+}
+
+function groupWord(group: string): string {
+  const parts = group.replace(/\.k8s\.io$/, "").split(".");
+  return group ? parts.map(capitalized).join("") : "Core";
+}
+
+function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+/** Media types of objects that are answered, and of patches. */
+export const answerTypes = ["application/json", "application/yaml"];
+export const patchTypes = [
+  "application/json-patch+json",
+  "application/merge-patch+json",
+  "application/strategic-merge-patch+json",
+];
+
+export function pathParametersOf(path: string): { name: string; description: string }[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    description: name === "namespace" ? "The namespace of the object." : "The name of the object.",
+  }));
+}

@@ -1,0 +1,90 @@
+import type { Descriptions } from "../../api/schema/load-descriptions.ts";
+import { versionInfo } from "../version.ts";
+import { buildSchemas, type Dialect, openApiName, patchName, type Schema } from "./build-schemas.ts";
+import { answerTypes, type Endpoint, patchTypes, pathParametersOf, type ServedVersion } from "./endpoints.ts";
+import { queryParameters } from "./parameters.ts";
+
+const dialect: Dialect = {
+  refTo: (name) => ({ $ref: `#/components/schemas/${name}` }),
+  // Beside a $ref nothing else counts in OpenAPI 3.0.
+  describedRef: (ref) => ({ allOf: [ref] }),
+  intOrString: { format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] },
+  quantity: { oneOf: [{ type: "string" }, { type: "number" }] },
+};
+
+/** The document of one group version: its paths, and every schema that they lead to. */
+export function buildOpenApiV3({ endpoints }: ServedVersion, descriptions: Descriptions): object {
+  const paths = new Map<string, Record<string, unknown>>();
+  const definitions = new Set<string>();
+  for (const endpoint of endpoints) {
+    const item = paths.get(endpoint.path) ?? { parameters: pathParameters(endpoint.path) };
+    paths.set(endpoint.path, { ...item, [endpoint.method]: operation(endpoint) });
+    for (const name of [endpoint.request, endpoint.response])
+      if (name && name !== "patch") definitions.add(name);
+  }
+  return {
+    openapi: "3.0.0",
+    info: { title: "Kubernetes", version: versionInfo.gitVersion },
+    paths: Object.fromEntries([...paths].sort(([a], [b]) => (a < b ? -1 : 1))),
+    components: {
+      schemas: buildSchemas(definitions, { dialect, descriptions }),
+      securitySchemes: {
+        BearerToken: { type: "apiKey", in: "header", name: "authorization", description: "Bearer token" },
+      },
+    },
+  };
+}
+
+function operation(endpoint: Endpoint): object {
+  return {
+    tags: [endpoint.tag],
+    description: endpoint.description,
+    operationId: endpoint.operationId,
+    ...(endpoint.parameters.length > 0 && { parameters: endpoint.parameters.map(queryParameter) }),
+    ...(endpoint.request && { requestBody: requestBody(endpoint.request) }),
+    responses: {
+      ...Object.fromEntries(endpoint.successCodes.map((code) => [code, response(endpoint)])),
+      401: { description: "Unauthorized" },
+    },
+    "x-kubernetes-action": endpoint.action,
+    "x-kubernetes-group-version-kind": endpoint.kind,
+  };
+}
+
+function requestBody(request: string): object {
+  if (request === "patch") return { required: true, content: content(patchTypes, dialect.refTo(patchName)) };
+  const isOptional = request === "meta.v1.DeleteOptions";
+  return {
+    content: content(["*/*"], dialect.refTo(openApiName(request))),
+    ...(!isOptional && { required: true }),
+  };
+}
+
+function response({ response }: Endpoint): object {
+  return {
+    description: "OK",
+    content: response
+      ? content(answerTypes, dialect.refTo(openApiName(response)))
+      : content(["*/*"], { type: "string" }),
+  };
+}
+
+function content(mediaTypes: readonly string[], schema: Schema): object {
+  return Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema }]));
+}
+
+function queryParameter(name: keyof typeof queryParameters): object {
+  const { type, description } = queryParameters[name];
+  return { name, in: "query", description, schema: { type, uniqueItems: true } };
+}
+
+function pathParameters(path: string): object[] {
+  const inPath = pathParametersOf(path).map(({ name, description }) => ({
+    name,
+    in: "path",
+    description,
+    required: true,
+    schema: { type: "string", uniqueItems: true },
+  }));
+  return [...inPath, queryParameter("pretty")];
+}

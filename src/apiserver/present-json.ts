@@ -1,0 +1,27 @@
+import { convertEventToCore, convertEventToNew, type NewEvent } from "../api/convert-event.ts";
+import type { Event as CoreEvent, KubeObject } from "../api/objects.ts";
+import type { Resource } from "../api/resources.ts";
+
+/*
+ * Events are served under two groups, core and events.k8s.io, over the same stored objects, which are core's.
+ * Every other kind is stored as it is shown.
+ */
+
+function isConverted(resource: Resource): boolean {
+  return resource.group === "events.k8s.io";
+}
+
+/** The JSON of a stored object as the API group that was asked shows it. */
+export function presentJson(json: Buffer, resource: Resource): Buffer {
+  if (!isConverted(resource)) return json;
+  return Buffer.from(JSON.stringify(convertEventToNew(JSON.parse(json.toString()))));
+}
+
+export function presentObject(object: KubeObject, resource: Resource): KubeObject {
+  return isConverted(resource) ? convertEventToNew(object as CoreEvent) : object;
+}
+
+/** The way back: what a client sent, as the kind that is stored. */
+export function toStoredKind(object: KubeObject, resource: Resource): KubeObject {
+  return isConverted(resource) ? convertEventToCore(object as NewEvent) : object;
+}

@@ -1,0 +1,141 @@
+import type { KubeObject } from "../api/objects.ts";
+import { apiVersionOf, type Resource } from "../api/resources.ts";
+import { notAcceptable, type Status } from "../api/status-error.ts";
+import type { BytesAnswer, ListAnswer, ObjectAnswer } from "./api-request.ts";
+import { CachedObject } from "./cache/cached-object.ts";
+import { encode } from "./encode.ts";
+import { contentTypeOf, type Representation } from "./negotiate.ts";
+import { presentJson } from "./present-json.ts";
+import { buildTable, type IncludeObject, toPartialMetadata } from "./table/build-table.ts";
+import { tableFor } from "./table/table-for.ts";
+
+export interface RenderOptions {
+  readonly resource: Resource;
+  readonly representation: Representation;
+  readonly includeObject: IncludeObject;
+  readonly pretty: boolean;
+  readonly now: number;
+}
+
+const jsonType = contentTypeOf("json");
+
+/** Bytes for an answer. The usual case, JSON as it is, copies bytes that are already there and parses nothing. */
+export async function render(
+  answer: ObjectAnswer | ListAnswer,
+  options: RenderOptions,
+): Promise<BytesAnswer> {
+  const { representation, pretty } = options;
+  const status = answer.kind === "object" ? answer.status : 200;
+  const warnings = answer.kind === "object" ? answer.warnings : undefined;
+  return {
+    kind: "bytes",
+    status,
+    headers: representation.format === "json" ? jsonHeaders : yamlHeaders,
+    body: isPlain(options)
+      ? plainBody(answer, options.resource)
+      : await encode(transform(answer, options), { ...representation, pretty }),
+    ...(warnings && { warnings }),
+  };
+}
+
+const jsonHeaders = { "content-type": jsonType };
+const yamlHeaders = { "content-type": contentTypeOf("yaml") };
+
+function isPlain({ representation, pretty }: RenderOptions): boolean {
+  return representation.as === "object" && representation.format === "json" && !pretty;
+}
+
+function plainBody(answer: ObjectAnswer | ListAnswer, resource: Resource): Buffer | string {
+  return answer.kind === "object" ? objectBody(answer.object, resource) : listBody(answer, resource);
+}
+
+function transform(answer: ObjectAnswer | ListAnswer, options: RenderOptions): unknown {
+  return answer.kind === "object" ? transformObject(answer, options) : transformList(answer, options);
+}
+
+function objectBody(object: CachedObject | KubeObject | Status, resource: Resource): Buffer | string {
+  return object instanceof CachedObject ? presentJson(object.json, resource) : JSON.stringify(object);
+}
+
+function listBody(answer: ListAnswer, resource: Resource): Buffer {
+  const metadata = JSON.stringify(listMetadata(answer));
+  const head = `{"kind":"${resource.kind}List","apiVersion":"${apiVersionOf(resource)}","metadata":${metadata},"items":[`;
+  const parts: Buffer[] = [Buffer.from(head)];
+  for (const [i, item] of answer.items.entries()) {
+    if (i > 0) parts.push(comma);
+    parts.push(presentJson(item.json, resource));
+  }
+  parts.push(listEnd);
+  return Buffer.concat(parts);
+}
+
+const comma = Buffer.from(",");
+const listEnd = Buffer.from("]}\n");
+
+function listMetadata({ revision, continueToken, remaining }: ListAnswer): object {
+  return {
+    resourceVersion: String(revision),
+    ...(continueToken && { continue: continueToken }),
+    ...(remaining !== undefined && { remainingItemCount: remaining }),
+  };
+}
+
+function transformObject(answer: ObjectAnswer, options: RenderOptions): unknown {
+  const { representation, resource } = options;
+  const object = parsed(answer.object, resource);
+  if (isStatus(object) || representation.as === "object") return object;
+  switch (representation.as) {
+    case "partialObjectMetadata":
+      return toPartialMetadata(object, representation);
+    case "table": {
+      const metadata = { resourceVersion: object.metadata.resourceVersion };
+      return buildTable(tableFor(resource), [object], { ...options, ...tableMeta(options), metadata });
+    }
+    case "partialObjectMetadataList":
+      throw notAcceptable([jsonType]);
+  }
+}
+
+function transformList(answer: ListAnswer, options: RenderOptions): unknown {
+  const { representation, resource } = options;
+  const metadata = listMetadata(answer);
+  switch (representation.as) {
+    case "object": {
+      const items = answer.items.map((item) => parsed(item, resource));
+      return { kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata, items };
+    }
+    case "table":
+      return buildTable(tableFor(resource), parsedEach(answer.items, resource), {
+        ...options,
+        ...tableMeta(options),
+        metadata,
+      });
+    case "partialObjectMetadataList": {
+      const items = answer.items.map((item) => toPartialMetadata(item.parse(), representation));
+      return {
+        kind: "PartialObjectMetadataList",
+        apiVersion: `meta.k8s.io/${representation.metaVersion}`,
+        metadata,
+        items,
+      };
+    }
+    case "partialObjectMetadata":
+      throw notAcceptable([jsonType]);
+  }
+}
+
+function tableMeta({ representation }: RenderOptions) {
+  return { metaVersion: representation.metaVersion };
+}
+
+function* parsedEach(items: readonly CachedObject[], resource: Resource): Generator<KubeObject> {
+  for (const item of items) yield parsed(item, resource) as KubeObject;
+}
+
+function parsed(object: CachedObject | KubeObject | Status, resource: Resource): KubeObject | Status {
+  return object instanceof CachedObject ? JSON.parse(presentJson(object.json, resource).toString()) : object;
+}
+
+function isStatus(object: KubeObject | Status): object is Status {
+  return object.kind === "Status";
+}

@@ -1,0 +1,115 @@
+import { findResource, type Resource } from "../api/resources.ts";
+
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
+
+/** A request for a resource of some kind, whether or not that kind is served. */
+export interface ResourceRequest {
+  readonly kind: "resource";
+  readonly verb: Verb;
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly subresource: string;
+  /** What follows the subresource: the path behind `nodes/x/proxy/`. */
+  readonly rest: string;
+  /** The row of the table that serves it. */
+  readonly resource: Resource | undefined;
+  readonly path: string;
+}
+
+/** A request for anything else: discovery, health, metrics, OpenAPI. */
+export interface PathRequest {
+  readonly kind: "path";
+  /** The method in lower case, which is how authorization names verbs of paths. */
+  readonly verb: string;
+  readonly path: string;
+}
+
+export type RequestInfo = ResourceRequest | PathRequest;
+
+/**
+ * The grammar of Kubernetes URLs:
+ *
+ *     /api/VERSION/…  or  /apis/GROUP/VERSION/…  followed by
+ *     [namespaces/NAMESPACE/] PLURAL [/NAME [/SUBRESOURCE [/REST]]]
+ *
+ * and `watch/` before that, an old way to ask for a watch. `namespaces/NAME[/SUBRESOURCE]` alone is the
+ * namespace itself. Undefined when a segment is not valid percent-encoding.
+ */
+export function parseRequest(
+  method: string,
+  path: string,
+  query: URLSearchParams | undefined,
+): RequestInfo | undefined {
+  const segments = splitPath(path);
+  if (!segments) return undefined;
+  const prefix = segments[0];
+  const rootLength = prefix === "api" ? 2 : prefix === "apis" ? 3 : 0;
+  if (rootLength === 0 || segments.length <= rootLength)
+    return { kind: "path", verb: method.toLowerCase(), path };
+
+  const group = prefix === "api" ? "" : (segments[1] ?? "");
+  const version = segments[rootLength - 1] ?? "";
+  let at = rootLength;
+  const oldWatch = segments[at] === "watch" && segments.length > at + 1;
+  if (oldWatch) at++;
+
+  let namespace = "";
+  const isNamespaceItself =
+    segments[at] === "namespaces" &&
+    (segments.length <= at + 2 || namespaceSubresources.has(segments[at + 2] ?? ""));
+  if (segments[at] === "namespaces") {
+    namespace = segments[at + 1] ?? "";
+    if (!isNamespaceItself) at += 2;
+  }
+  const [plural = "", name = "", subresource = "", ...rest] = segments.slice(at);
+  const watching = oldWatch || isTrue(query?.get("watch"));
+  return {
+    kind: "resource",
+    verb: verbOf(method, { hasName: name !== "", watching }),
+    group,
+    version,
+    plural,
+    namespace,
+    name,
+    subresource,
+    rest: rest.join("/"),
+    resource: findResource(group, version, plural),
+    path,
+  };
+}
+
+const namespaceSubresources = new Set(["status", "finalize"]);
+
+function splitPath(path: string): string[] | undefined {
+  const segments = path.split("/").filter((segment) => segment !== "");
+  if (!path.includes("%")) return segments;
+  try {
+    return segments.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}
+
+function verbOf(method: string, facts: { hasName: boolean; watching: boolean }): Verb {
+  switch (method) {
+    case "POST":
+      return "create";
+    case "PUT":
+      return "update";
+    case "PATCH":
+      return "patch";
+    case "DELETE":
+      return facts.hasName ? "delete" : "deletecollection";
+    default:
+      if (facts.watching) return "watch";
+      return facts.hasName ? "get" : "list";
+  }
+}
+
+/** Boolean query parameters: upstream takes anything but `false` and `0` for true. */
+export function isTrue(value: string | null | undefined): boolean {
+  return value !== null && value !== undefined && value !== "false" && value !== "0";
+}

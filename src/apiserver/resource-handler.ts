@@ -1,0 +1,121 @@
+import type { KubeObject } from "../api/objects.ts";
+import type { Resource } from "../api/resources.ts";
+import { decodeBody } from "../api/schema/decode-body.ts";
+import { badRequest, methodNotAllowed } from "../api/status-error.ts";
+import type { Answer, ApiRequest } from "./api-request.ts";
+import { bodyAsJson } from "./body-text.ts";
+import type { ObjectReader } from "./object-reader.ts";
+import { parseObjectSelector } from "./object-selector.ts";
+import { toStoredKind } from "./present-json.ts";
+import type { ObjectRef } from "./registry.ts";
+import type { ResourceRequest } from "./request-info.ts";
+import { createObject } from "./verb/create.ts";
+import { deleteObject } from "./verb/delete.ts";
+import { deleteCollection } from "./verb/delete-collection.ts";
+import { getObject } from "./verb/get.ts";
+import { listObjects } from "./verb/list.ts";
+import { patchObject } from "./verb/patch.ts";
+import { parseListOptions, parseWatchOptions } from "./verb/read-options.ts";
+import { replaceObject } from "./verb/update.ts";
+import type { WatchRequest } from "./verb/watch.ts";
+import { parseDeleteOptions, parseDryRun, parseFieldValidation, readPatch } from "./write-options.ts";
+import type { WriteDeps } from "./writer.ts";
+
+export interface ResourceHandlerDeps extends WriteDeps {
+  readonly reader: ObjectReader;
+}
+
+/** A request for a kind that is served. */
+export type ServedRequest = ResourceRequest & { readonly resource: Resource };
+
+/** The generic CRUD that all kinds share, and their `/status`. */
+export async function handleResource(
+  deps: ResourceHandlerDeps,
+  request: ApiRequest,
+  info: ServedRequest,
+): Promise<Answer> {
+  const { resource } = info;
+  const ref: ObjectRef = { resource, namespace: resource.namespaced ? info.namespace : "", name: info.name };
+  const subresource = info.subresource === "status" ? "status" : "";
+  if (needsNamespace(info)) throw badRequest("an empty namespace may not be set during creation");
+
+  switch (info.verb) {
+    case "get":
+      return getObject(deps.registry, ref);
+    case "list":
+      return listObjects(deps.reader, listRequest(deps, request, info));
+    case "create": {
+      if (info.name) throw methodNotAllowed(resource, "create");
+      const { object, warnings } = await readObject(request, resource);
+      const dryRun = parseDryRun(request.query);
+      return createObject(deps, {
+        resource,
+        namespace: info.namespace,
+        object,
+        user: request.user,
+        dryRun,
+        warnings,
+      });
+    }
+    case "update": {
+      if (!info.name) throw methodNotAllowed(resource, "update");
+      const { object, warnings } = await readObject(request, resource);
+      const dryRun = parseDryRun(request.query);
+      return replaceObject(deps, { ref, subresource, object, user: request.user, dryRun, warnings });
+    }
+    case "patch":
+      if (!info.name) throw methodNotAllowed(resource, "patch");
+      return patchObject(deps, {
+        ref,
+        subresource,
+        patch: await readPatch(request),
+        user: request.user,
+        dryRun: parseDryRun(request.query),
+      });
+    case "delete":
+      return deleteObject(deps, { ref, options: await parseDeleteOptions(request), user: request.user });
+    case "deletecollection": {
+      const options = await parseDeleteOptions(request);
+      const found = await listObjects(deps.reader, listRequest(deps, request, info));
+      if (found.kind !== "list") throw new Error("a list answered with something else");
+      return deleteCollection(deps, {
+        resource,
+        items: found.items,
+        revision: found.revision,
+        options,
+        user: request.user,
+      });
+    }
+    case "watch":
+      throw new Error("watches are not answered here");
+  }
+}
+
+export function watchRequest(
+  deps: ResourceHandlerDeps,
+  request: ApiRequest,
+  info: ServedRequest,
+): WatchRequest {
+  const { resource, namespace, name } = info;
+  const selector = parseObjectSelector(request.query, resource, deps.strategyFor(resource));
+  return { resource, namespace, name, selector, options: parseWatchOptions(request.query) };
+}
+
+function listRequest(deps: ResourceHandlerDeps, request: ApiRequest, info: ServedRequest) {
+  const { resource, namespace } = info;
+  const selector = parseObjectSelector(request.query, resource, deps.strategyFor(resource));
+  return { resource, namespace, selector, options: parseListOptions(request.query) };
+}
+
+async function readObject(request: ApiRequest, resource: Resource) {
+  const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
+  const fieldValidation = parseFieldValidation(request.query);
+  const { object, warnings } = decodeBody<KubeObject>(resource, text, { fieldValidation });
+  object.metadata ??= {};
+  return { object: toStoredKind(object, resource), warnings };
+}
+
+function needsNamespace({ resource, verb, namespace }: ServedRequest): boolean {
+  const acrossNamespaces = verb === "list" || verb === "watch" || verb === "deletecollection";
+  return resource.namespaced && namespace === "" && !acrossNamespaces;
+}

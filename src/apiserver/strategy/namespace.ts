@@ -1,0 +1,69 @@
+import type { Namespace } from "../../api/objects.ts";
+import { qualifiedNameProblems } from "../../api/names.ts";
+import { Report } from "../../api/validation/report.ts";
+import { keepField } from "./prepare.ts";
+import type { Strategy } from "./strategy.ts";
+
+/** Keeps a namespace until the namespace controller has emptied it. */
+const kubernetesFinalizer = "kubernetes";
+
+export const namespaceStrategy: Strategy<Namespace> = {
+  nameRule: "dnsLabel",
+
+  applyDefaults(namespace) {
+    const { metadata } = namespace;
+    if (metadata.name) {
+      metadata.labels = { ...metadata.labels, "kubernetes.io/metadata.name": metadata.name };
+    }
+    namespace.status ??= {};
+    namespace.status.phase ||= "Active";
+  },
+
+  prepareForCreate(next) {
+    next.status = { phase: "Active" };
+    const finalizers = next.spec?.finalizers ?? [];
+    next.spec = {
+      finalizers: finalizers.includes(kubernetesFinalizer) ? finalizers : [...finalizers, kubernetesFinalizer],
+    };
+  },
+
+  prepareForUpdate(next, current) {
+    keepField(next, current, "spec");
+    keepField(next, current, "status");
+  },
+
+  prepareForStatusUpdate(next, current) {
+    keepField(next, current, "spec");
+  },
+
+  validate({ spec }) {
+    const at = new Report("spec");
+    for (const finalizer of spec?.finalizers ?? []) {
+      at.problems("finalizers", finalizer, qualifiedNameProblems(finalizer));
+      if (!finalizer.includes("/") && finalizer !== kubernetesFinalizer) {
+        const detail = "name is neither a standard finalizer name nor is it fully qualified";
+        at.invalid("finalizers", finalizer, detail);
+      }
+    }
+    return at.errors;
+  },
+
+  validateStatusUpdate({ metadata, status }) {
+    const at = new Report("status");
+    const deleting = metadata.deletionTimestamp !== undefined;
+    const expected = deleting ? "Terminating" : "Active";
+    if (status?.phase !== expected) {
+      const state = deleting ? "not empty" : "empty";
+      at.invalid("Phase", status?.phase ?? "", `may only be '${expected}' if \`deletionTimestamp\` is ${state}`);
+    }
+    return at.errors;
+  },
+
+  /** The namespace controller empties it first and takes its finalizer away. */
+  beginDeletion(namespace) {
+    namespace.status = { ...namespace.status, phase: "Terminating" };
+    return namespace.spec?.finalizers?.length ? "hold" : "go";
+  },
+
+  selectableFields: { "status.phase": ({ status }) => status?.phase ?? "" },
+};

@@ -1,0 +1,29 @@
+import type { Node } from "../../api/objects.ts";
+import { defaultResourceList } from "../../api/defaults/resource-list.ts";
+import { validateNode, validateNodeUpdate } from "../../api/validation/node.ts";
+import { keepField } from "./prepare.ts";
+import type { Strategy } from "./strategy.ts";
+
+export const nodeStrategy: Strategy<Node> = {
+  applyDefaults({ status }) {
+    if (!status) return;
+    if (status.capacity) status.allocatable ??= { ...status.capacity };
+    defaultResourceList(status.capacity);
+    defaultResourceList(status.allocatable);
+  },
+
+  // A kubelet registers itself with its status: it is not reset on create.
+  prepareForUpdate(next, current) {
+    keepField(next, current, "status");
+  },
+
+  prepareForStatusUpdate(next, current) {
+    keepField(next, current, "spec");
+  },
+
+  validate: validateNode,
+  validateUpdate: validateNodeUpdate,
+  validateStatusUpdate: validateNodeUpdate,
+
+  selectableFields: { "spec.unschedulable": ({ spec }) => String(spec?.unschedulable ?? false) },
+};

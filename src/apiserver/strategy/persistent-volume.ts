@@ -1,0 +1,38 @@
+import type * as k8s from "@kubernetes/client-node";
+import { defaultPersistentVolume } from "../../api/defaults/persistent-volume.ts";
+import type { KubeObject, Wire } from "../../api/objects.ts";
+import {
+  validatePersistentVolume,
+  validatePersistentVolumeUpdate,
+} from "../../api/validation/persistent-volume.ts";
+import { keepField } from "./prepare.ts";
+import type { Strategy } from "./strategy.ts";
+
+export const persistentVolumeStrategy: Strategy<KubeObject & Wire<k8s.V1PersistentVolume>> = {
+  applyDefaults: defaultPersistentVolume,
+
+  prepareForCreate(next, { now }) {
+    next.status = { phase: "Pending", lastPhaseTransitionTime: timestamp(now) };
+  },
+
+  prepareForUpdate(next, current) {
+    keepField(next, current, "status");
+  },
+
+  prepareForStatusUpdate(next, current, { now }) {
+    keepField(next, current, "spec");
+    const after = (next.status ??= {});
+    const before = current.status ?? {};
+    const untold =
+      !after.lastPhaseTransitionTime || after.lastPhaseTransitionTime === before.lastPhaseTransitionTime;
+    if (after.phase !== before.phase && untold) after.lastPhaseTransitionTime = timestamp(now);
+    else if (untold) keepField(after, before, "lastPhaseTransitionTime");
+  },
+
+  validate: validatePersistentVolume,
+  validateUpdate: validatePersistentVolumeUpdate,
+};
+
+function timestamp(now: number): string {
+  return `${new Date(now).toISOString().slice(0, 19)}Z`;
+}

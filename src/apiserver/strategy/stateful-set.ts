@@ -1,0 +1,60 @@
+import { defaultStatefulSet } from "../../api/defaults/workload.ts";
+import type { StatefulSet } from "../../api/objects.ts";
+import {
+  validateStatefulSet,
+  validateStatefulSetStatusUpdate,
+  validateStatefulSetUpdate,
+} from "../../api/validation/stateful-set.ts";
+import { dropGatedTemplateFields } from "./drop-gated-fields.ts";
+import { keepField, raiseGenerationOnSpecChange, startGeneration } from "./prepare.ts";
+import type { Strategy, StrategyContext } from "./strategy.ts";
+
+export const statefulSetStrategy: Strategy<StatefulSet> = {
+  nameRule: "dnsLabel",
+
+  applyDefaults: defaultStatefulSet,
+
+  prepareForCreate(next, { features }) {
+    startGeneration(next);
+    next.status = { replicas: 0, availableReplicas: 0 };
+    dropGatedTemplateFields(next, undefined, features);
+  },
+
+  prepareForUpdate(next, current, { features }) {
+    keepField(next, current, "status");
+    dropGatedTemplateFields(next, current, features);
+    raiseGenerationOnSpecChange(next, current);
+  },
+
+  prepareForStatusUpdate(next, current) {
+    keepField(next, current, "spec");
+  },
+
+  validate(next, context) {
+    return validateStatefulSet(next, { updateStrategies: allowedStrategies(context) });
+  },
+
+  validateUpdate(next, current, context) {
+    return validateStatefulSetUpdate(next, current, {
+      updateStrategies: allowedStrategies(context, current),
+    });
+  },
+
+  validateStatusUpdate: validateStatefulSetStatusUpdate,
+
+  warnings({ spec }) {
+    if ((spec?.revisionHistoryLimit ?? 0) >= 0) return [];
+    return [
+      "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended",
+    ];
+  },
+};
+
+const enforced = "EnforcedRollingUpdate";
+
+/** A set that already has the strategy keeps it when the gate is switched off. */
+function allowedStrategies({ features }: StrategyContext, current?: StatefulSet): string[] {
+  const inUse = current?.spec?.updateStrategy?.type === enforced;
+  const allowed = features.EnforcedRollingUpdateInStatefulSet || inUse;
+  return ["RollingUpdate", "OnDelete", ...(allowed ? [enforced] : [])];
+}

@@ -1,0 +1,66 @@
+import type * as k8s from "@kubernetes/client-node";
+import { isEqual } from "../../api/equality.ts";
+import { qualifiedNameProblems } from "../../api/names.ts";
+import type { FieldError } from "../../api/field-error.ts";
+import type { KubeObject, Wire } from "../../api/objects.ts";
+import { Report } from "../../api/validation/report.ts";
+import type { Strategy } from "./strategy.ts";
+
+type StorageClass = KubeObject & Wire<k8s.V1StorageClass>;
+
+const maxParameters = 512;
+const maxParameterBytes = 256 * 1024;
+
+export const storageClassStrategy: Strategy<StorageClass> = {
+  applyDefaults(storageClass) {
+    storageClass.reclaimPolicy ??= "Delete";
+    storageClass.volumeBindingMode ??= "Immediate";
+  },
+
+  validate,
+
+  validateUpdate(next, current) {
+    const at = new Report("", validate(next));
+    for (const field of ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] as const) {
+      if (!isEqual(next[field], current[field])) at.invalid(field, next[field], "field is immutable");
+    }
+    return at.errors;
+  },
+};
+
+function validate(storageClass: StorageClass): FieldError[] {
+  const at = new Report("");
+  const { provisioner, parameters = {} } = storageClass;
+  if (!provisioner) at.required("provisioner");
+  else at.problems("provisioner", provisioner, qualifiedNameProblems(provisioner.toLowerCase()));
+  validateParameters(parameters, at);
+  at.oneOf("reclaimPolicy", storageClass.reclaimPolicy || undefined, ["Delete", "Retain"]);
+  const modes = ["Immediate", "WaitForFirstConsumer"];
+  at.requiredOneOf("volumeBindingMode", storageClass.volumeBindingMode, modes);
+  at.each("allowedTopologies", storageClass.allowedTopologies, validateTopology);
+  return at.errors;
+}
+
+function validateParameters(parameters: Record<string, string>, at: Report): void {
+  const entries = Object.entries(parameters);
+  if (entries.length > maxParameters) return at.tooLong("parameters", maxParameters);
+  let bytes = 0;
+  for (const [key, value] of entries) {
+    if (key === "") at.invalid("parameters", key, "field can not be empty.");
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (bytes > maxParameterBytes) at.tooLong("parameters", maxParameterBytes);
+}
+
+function validateTopology({ matchLabelExpressions }: k8s.V1TopologySelectorTerm, at: Report): void {
+  const keys = new Set<string>();
+  at.each("matchLabelExpressions", matchLabelExpressions, ({ key, values }, place) => {
+    if (!values?.length) place.required("values");
+    values?.forEach((value, i) => {
+      if (values.indexOf(value) < i) place.duplicate(`values[${i}]`, value);
+    });
+    place.problems("key", key, qualifiedNameProblems(key));
+    if (keys.has(key)) place.duplicate("key", key);
+    keys.add(key);
+  });
+}

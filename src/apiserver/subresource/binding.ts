@@ -1,0 +1,34 @@
+import type { Pod } from "../../api/objects.ts";
+import { decodeBody } from "../../api/schema/decode-body.ts";
+import { badRequest, conflict, invalidObject } from "../../api/status-error.ts";
+import type { Answer, ApiRequest } from "../api-request.ts";
+import { bodyAsJson } from "../body-text.ts";
+import type { Change, ObjectRef } from "../registry.ts";
+import { type Binding, bindPod } from "../strategy/bind-pod.ts";
+import { parseDryRun } from "../write-options.ts";
+import type { WriteDeps } from "../writer.ts";
+
+const bindingKind = { group: "", version: "v1", kind: "Binding" };
+
+/** `pods/NAME/binding`: a scheduler says on which node the pod runs. */
+export async function handleBinding(deps: WriteDeps, request: ApiRequest, ref: ObjectRef): Promise<Answer> {
+  const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
+  const { object: binding } = decodeBody<Binding>(bindingKind, text, { fieldValidation: "Ignore" });
+  const named = binding.metadata?.name;
+  if (named && named !== ref.name) {
+    throw badRequest(`name in URL does not match name in Binding object: ${ref.name} vs ${named}`);
+  }
+  const dryRun = parseDryRun(request.query);
+  await deps.registry.change(ref, (cached): Change => {
+    const result = bindPod(cached.parse() as Pod, binding, deps.clock.now());
+    if (result.kind === "invalid") throw invalidObject(bindingKind, ref.name, result.errors);
+    if (result.kind === "conflict")
+      throw conflict({ group: "", plural: "pods/binding" }, ref.name, result.message);
+    return dryRun ? { kind: "keep" } : { kind: "put", object: result.pod };
+  });
+  return {
+    kind: "object",
+    status: 201,
+    object: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 },
+  };
+}

@@ -1,0 +1,129 @@
+import type * as k8s from "@kubernetes/client-node";
+import type { KubeObject, Pod, Wire } from "../../api/objects.ts";
+import { findResource, type Resource } from "../../api/resources.ts";
+import { decodeBody } from "../../api/schema/decode-body.ts";
+import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
+import { badRequest, internalError, StatusError } from "../../api/status-error.ts";
+import type { Answer, ApiRequest } from "../api-request.ts";
+import { bodyAsJson } from "../body-text.ts";
+import { toTimestamp } from "../decide-delete.ts";
+import { keyPrefix } from "../object-key.ts";
+import type { Change, ObjectRef } from "../registry.ts";
+import { deleteObject } from "../verb/delete.ts";
+import { parseDryRun } from "../write-options.ts";
+import type { WriteDeps } from "../writer.ts";
+
+type Eviction = KubeObject & Wire<k8s.V1Eviction>;
+type Budget = KubeObject & Wire<k8s.V1PodDisruptionBudget>;
+
+const evictionKind = { group: "policy", version: "v1", kind: "Eviction" };
+const budgetResource = findResource("policy", "v1", "poddisruptionbudgets") as Resource;
+
+/** `pods/NAME/eviction`: a delete that asks the disruption budgets first. */
+export async function handleEviction(deps: WriteDeps, request: ApiRequest, ref: ObjectRef): Promise<Answer> {
+  const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
+  const { object: eviction } = decodeBody<Eviction>(evictionKind, text, { fieldValidation: "Ignore" });
+  const named = eviction.metadata?.name;
+  if (named && named !== ref.name)
+    throw badRequest(`name in URL does not match name in Eviction object: ${named} vs ${ref.name}`);
+
+  const pod = (await deps.registry.get(ref)).parse() as Pod;
+  const dryRun = parseDryRun(request.query) || (eviction.deleteOptions?.dryRun?.length ?? 0) > 0;
+  if (needsBudget(pod)) await takeFromBudget(deps, pod, dryRun);
+  const options = { ...eviction.deleteOptions, ...(dryRun && { dryRun: ["All"] }) };
+  await deleteObject(deps, { ref, options, user: request.user });
+  return {
+    kind: "object",
+    status: 201,
+    object: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 },
+  };
+}
+
+/** Pods that run nothing, or go already, take nothing away from anybody. */
+function needsBudget(pod: Pod): boolean {
+  const phase = pod.status?.phase;
+  return (
+    phase !== "Succeeded" &&
+    phase !== "Failed" &&
+    phase !== "Pending" &&
+    pod.metadata.deletionTimestamp === undefined
+  );
+}
+
+async function takeFromBudget(deps: WriteDeps, pod: Pod, dryRun: boolean): Promise<void> {
+  const budgets = [...budgetsOf(deps, pod)];
+  if (budgets.length > 1) {
+    throw internalError(
+      "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+    );
+  }
+  const budget = budgets[0];
+  if (!budget) return;
+  const ref: ObjectRef = {
+    resource: budgetResource,
+    namespace: pod.metadata.namespace ?? "",
+    name: budget.metadata.name ?? "",
+  };
+  await deps.registry.change(ref, (cached): Change => {
+    const current = cached.parse() as Budget;
+    checkAllowed(current, pod);
+    if (dryRun) return { kind: "keep" };
+    return { kind: "put", object: withDisruption(current, pod, deps.clock.now()) };
+  });
+}
+
+function* budgetsOf({ registry }: WriteDeps, pod: Pod): Generator<Budget> {
+  for (const cached of registry
+    .cache(budgetResource)
+    .range(keyPrefix(budgetResource, pod.metadata.namespace))) {
+    const budget = cached.parse() as Budget;
+    const selector = labelSelectorOf(budget.spec?.selector);
+    if (selector && matchesLabels(selector, pod.metadata.labels)) yield budget;
+  }
+}
+
+function checkAllowed(budget: Budget, pod: Pod): void {
+  const { status, spec, metadata } = budget;
+  const observed = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  const isReady =
+    pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+  const healthy =
+    (status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0;
+  // An unhealthy pod counts for nothing in a budget that is met without it.
+  if (!isReady && (spec?.unhealthyPodEvictionPolicy === "AlwaysAllow" || healthy)) return;
+  if (!observed) throw refused(budget, "The disruption budget is still being processed by the server.", 10);
+  if ((status?.disruptionsAllowed ?? 0) <= 0) {
+    const needs = `The disruption budget ${metadata.name} needs ${status?.desiredHealthy ?? 0} healthy pods and has ${status?.currentHealthy ?? 0} currently`;
+    throw refused(budget, needs, undefined);
+  }
+}
+
+function withDisruption(budget: Budget, pod: Pod, now: number): Budget {
+  const status = budget.status ?? {
+    currentHealthy: 0,
+    desiredHealthy: 0,
+    disruptionsAllowed: 0,
+    expectedPods: 0,
+  };
+  const disruptedPods = { ...status.disruptedPods, [pod.metadata.name ?? ""]: toTimestamp(now) };
+  return {
+    ...budget,
+    status: {
+      ...status,
+      disruptionsAllowed: Math.max(0, (status.disruptionsAllowed ?? 0) - 1),
+      disruptedPods,
+    },
+  };
+}
+
+function refused(budget: Budget, cause: string, retryAfterSeconds: number | undefined): StatusError {
+  return new StatusError(
+    429,
+    "TooManyRequests",
+    "Cannot evict pod as it would violate the pod's disruption budget.",
+    {
+      causes: [{ reason: "DisruptionBudget", message: cause, field: budget.metadata.name }],
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    },
+  );
+}

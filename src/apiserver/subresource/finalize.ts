@@ -1,0 +1,43 @@
+import type { KubeObject, Namespace } from "../../api/objects.ts";
+import { decodeBody } from "../../api/schema/decode-body.ts";
+import { conflict, methodNotAllowed, modifiedDetail } from "../../api/status-error.ts";
+import type { Answer, ApiRequest } from "../api-request.ts";
+import { bodyAsJson } from "../body-text.ts";
+import type { Change, ObjectRef, Registry } from "../registry.ts";
+import type { Verb } from "../request-info.ts";
+import { parseFieldValidation } from "../write-options.ts";
+
+/** `namespaces/NAME/finalize`: whoever emptied a namespace takes their finalizer off it; with the last one it goes. */
+export async function handleFinalize(
+  registry: Registry,
+  request: ApiRequest,
+  ref: ObjectRef,
+  verb: Verb,
+): Promise<Answer> {
+  if (verb !== "update") throw methodNotAllowed(ref.resource, verb);
+  const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
+  const fieldValidation = parseFieldValidation(request.query);
+  const { object: wanted, warnings } = decodeBody<Namespace>(ref.resource, text, { fieldValidation });
+
+  const result = await registry.change(ref, (cached): Change => {
+    const current = cached.parse() as Namespace;
+    const version = wanted.metadata?.resourceVersion;
+    if (version && version !== current.metadata.resourceVersion)
+      throw conflict(ref.resource, ref.name, modifiedDetail);
+    const next: Namespace = {
+      ...current,
+      spec: { ...current.spec, finalizers: wanted.spec?.finalizers ?? [] },
+    };
+    return isReleased(next) ? { kind: "remove" } : { kind: "put", object: next };
+  });
+  return { kind: "object", status: 200, object: result.object, warnings };
+}
+
+function isReleased(namespace: Namespace & KubeObject): boolean {
+  const { deletionTimestamp, finalizers = [] } = namespace.metadata;
+  return (
+    deletionTimestamp !== undefined &&
+    finalizers.length === 0 &&
+    (namespace.spec?.finalizers ?? []).length === 0
+  );
+}

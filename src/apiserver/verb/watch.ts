@@ -1,0 +1,194 @@
+import type { Resource } from "../../api/resources.ts";
+import { expired, StatusError } from "../../api/status-error.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { isStoreError } from "../../store/store-error.ts";
+import type { WatchSink } from "../api-request.ts";
+import type { CachedObject } from "../cache/cached-object.ts";
+import type { Change } from "../cache/watcher-index.ts";
+import { keyPrefix } from "../object-key.ts";
+import type { ObjectReader } from "../object-reader.ts";
+import { matches, type ObjectSelector, scopeOf } from "../object-selector.ts";
+import type { WatchPresenter } from "../watch-presenter.ts";
+import { waitForRevision } from "./list.ts";
+import type { WatchOptions } from "./read-options.ts";
+
+export interface WatchRequest {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+  readonly selector: ObjectSelector;
+  readonly options: WatchOptions;
+}
+
+export interface WatchDeps {
+  reader: ObjectReader;
+  clock: Clock;
+  presenter: WatchPresenter;
+  /** Calls back about once a minute while the watch runs. */
+  everyMinute(callback: () => void): () => void;
+}
+
+/** A client may leave this much unread before the watch stops feeding it and waits. */
+const maxBacklogBytes = 1_024 * 1_024;
+
+/**
+ * Feeds one watch until its client goes or its time is over.
+ *
+ *     initial state ──▶ catching up ──▶ live
+ *                           ▲            │ the client does not keep up
+ *                           └────────────┘
+ *
+ * Catching up reads the changes that the cache keeps, or the store's log where those do not reach back far
+ * enough, at the client's speed. Live, each change is written as it happens. A slow client therefore costs no
+ * memory: it goes back to catching up, and gets `Expired` when even the store has forgotten what it lacks.
+ */
+export async function runWatch(deps: WatchDeps, request: WatchRequest, sink: WatchSink): Promise<void> {
+  const { clock } = deps;
+  const timeOver = clock.sleep(watchTimeoutMs(request.options), sink.closed).then(() => sink.end());
+  timeOver.catch(() => {});
+  try {
+    await feed(deps, request, sink);
+  } catch (error) {
+    if (sink.closed.aborted) return;
+    sink.write(deps.presenter.error(toStatusError(error)));
+    sink.end();
+  }
+}
+
+async function feed(deps: WatchDeps, request: WatchRequest, sink: WatchSink): Promise<void> {
+  let position = await startPosition(deps, request, sink);
+  while (!sink.closed.aborted) {
+    position = await catchUp(deps, request, sink, position);
+    // Nothing was awaited since the cache had no more changes: none can fall between catching up and live.
+    position = await live(deps, request, sink, position);
+    await sink.drained();
+  }
+}
+
+/** Writes the initial state where the watch wants it, and answers with the revision after which changes follow. */
+async function startPosition(deps: WatchDeps, request: WatchRequest, sink: WatchSink): Promise<number> {
+  const { reader, presenter } = deps;
+  const { start } = request.options;
+  if (start.kind === "after") return start.revision;
+  if (start.kind === "initialEvents") await waitForRevision(reader, start.revision);
+  if (reader.shared && start.kind !== "any") await waitForRevision(reader, await reader.latestRevision());
+
+  const revision = reader.revision();
+  // References only: the objects do not change under us, however long the client takes.
+  const objects = [...selected(reader, request)];
+  for (const object of objects) {
+    sink.write(presenter.added(object));
+    if (sink.backlog() > maxBacklogBytes) await sink.drained();
+    if (sink.closed.aborted) return revision;
+  }
+  if (start.kind === "initialEvents" && request.options.bookmarks) {
+    sink.write(presenter.bookmark(revision, { initialEventsEnd: true }));
+  }
+  return revision;
+}
+
+function* selected(reader: ObjectReader, request: WatchRequest): Generator<CachedObject> {
+  const { resource, namespace, name, selector } = request;
+  const scope = scopeOf(selector, resource, namespace, name);
+  const cache = reader.cache(resource);
+  const single = scope.kind === "object" ? cache.get(scope.key) : undefined;
+  const candidates =
+    scope.kind === "object"
+      ? single
+        ? [single]
+        : []
+      : cache.range(scope.kind === "namespace" ? scope.prefix : keyPrefix(resource));
+  for (const object of candidates) if (matches(selector, object)) yield object;
+}
+
+async function catchUp(
+  deps: WatchDeps,
+  request: WatchRequest,
+  sink: WatchSink,
+  from: number,
+): Promise<number> {
+  let position = from;
+  while (!sink.closed.aborted) {
+    const changes = deps.reader.cache(request.resource).changesAfter(position);
+    if (changes?.length === 0) return position;
+    for await (const change of changes ?? olderChanges(deps, request, sink, position)) {
+      deliver(deps, request, sink, change);
+      position = change.revision;
+      if (sink.backlog() > maxBacklogBytes) await sink.drained();
+      if (sink.closed.aborted) return position;
+    }
+  }
+  return position;
+}
+
+/** From the store's log, up to where the cache's own memory of changes begins. */
+async function* olderChanges(
+  deps: WatchDeps,
+  request: WatchRequest,
+  sink: WatchSink,
+  position: number,
+): AsyncGenerator<Change> {
+  const { reader } = deps;
+  for await (const change of reader.changesFrom(request.resource, position + 1, sink.closed)) {
+    yield change;
+    if (reader.cache(request.resource).changesAfter(change.revision)) return;
+  }
+}
+
+/** Writes changes as they happen; resolves with the last one's revision when the client goes or falls behind. */
+function live(deps: WatchDeps, request: WatchRequest, sink: WatchSink, from: number): Promise<number> {
+  const { reader, presenter } = deps;
+  const { resource, namespace, name, selector, options } = request;
+  return new Promise((resolve) => {
+    let position = from;
+    const stop = () => {
+      unsubscribe();
+      stopBookmarks();
+      sink.closed.removeEventListener("abort", stop);
+      resolve(position);
+    };
+    const unsubscribe = reader
+      .cache(resource)
+      .watch(scopeOf(selector, resource, namespace, name), (change) => {
+        if (change.revision <= position) return;
+        deliver(deps, request, sink, change);
+        position = change.revision;
+        if (sink.backlog() > maxBacklogBytes) stop();
+      });
+    const stopBookmarks = deps.everyMinute(() => {
+      // Without events of its own a watch still learns how far it has come, so that it need not start over later.
+      position = Math.max(position, reader.revision());
+      if (options.bookmarks) sink.write(presenter.bookmark(position));
+    });
+    if (sink.closed.aborted) stop();
+    else sink.closed.addEventListener("abort", stop, { once: true });
+  });
+}
+
+function deliver({ presenter }: WatchDeps, request: WatchRequest, sink: WatchSink, change: Change): void {
+  if (!isInScope(request, change.key)) return;
+  const { selector } = request;
+  const before = change.before && matches(selector, change.before) ? change.before : undefined;
+  const after = change.after && matches(selector, change.after) ? change.after : undefined;
+  if (after) sink.write(before ? presenter.modified(after) : presenter.added(after));
+  // An object that no longer matches is deleted as far as this watch is concerned.
+  else if (before) sink.write(presenter.deleted(before, change.revision));
+}
+
+function isInScope({ resource, namespace, name, selector }: WatchRequest, key: string): boolean {
+  const scope = scopeOf(selector, resource, namespace, name);
+  if (scope.kind === "object") return key === scope.key;
+  return scope.kind !== "namespace" || key.startsWith(scope.prefix);
+}
+
+/** Watches end after half an hour to an hour, so that clients spread themselves over servers again. */
+function watchTimeoutMs(options: WatchOptions): number {
+  if (options.timeoutSeconds) return options.timeoutSeconds * 1_000;
+  return (30 + 30 * Math.random()) * 60_000;
+}
+
+function toStatusError(error: unknown): StatusError {
+  if (error instanceof StatusError) return error;
+  if (isStoreError(error, "compacted")) return expired(`too old resource version: ${error.message}`);
+  throw error;
+}

@@ -1,0 +1,17 @@
+import packageJson from "../../package.json" with { type: "json" };
+
+/** Which Kubernetes the API is that of; clients compare it with their own version. */
+const kubernetes = { major: "1", minor: "36" };
+
+export const versionInfo = {
+  ...kubernetes,
+  emulationMajor: kubernetes.major,
+  emulationMinor: kubernetes.minor,
+  gitVersion: `v${kubernetes.major}.${kubernetes.minor}.0+kindling-${packageJson.version}`,
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: `node${process.versions.node}`,
+  compiler: "v8",
+  platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+};

@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { type Command, Option } from "commander";
+import type { StoreOptions } from "../cluster.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface StoreFlags {
+  dataDir: string;
+  store: "lmdb" | "memory" | "etcd";
+  etcdEndpoints?: string;
+  etcdCafile?: string;
+  etcdCertfile?: string;
+  etcdKeyfile?: string;
+}
+
+/** `--data-dir`, `--store` and where etcd is. */
+export function addStoreOptions(command: Command): Command {
+  return command
+    .option("--data-dir <dir>", "where the cluster keeps its data", join(homedir(), ".kindling"))
+    .addOption(
+      new Option("--store <backend>", "where objects are kept")
+        .choices(["lmdb", "memory", "etcd"])
+        .default("lmdb"),
+    )
+    .option("--etcd-endpoints <urls>", "etcd servers, separated by commas: https://host:2379,…")
+    .option("--etcd-cafile <file>", "the CA that signed etcd's certificate")
+    .option("--etcd-certfile <file>", "the client certificate to show to etcd")
+    .option("--etcd-keyfile <file>", "the key of that certificate");
+}
+
+export async function storeOptionsOf(flags: StoreFlags): Promise<StoreOptions> {
+  if (flags.store !== "etcd") {
+    if (flags.etcdEndpoints) throw new UsageError("--etcd-endpoints needs --store etcd");
+    return { kind: flags.store };
+  }
+  const endpoints = (flags.etcdEndpoints ?? "").split(",").filter(Boolean);
+  if (endpoints.length === 0)
+    throw new UsageError("--store etcd needs --etcd-endpoints, such as http://127.0.0.1:2379");
+  const { etcdCafile, etcdCertfile, etcdKeyfile } = flags;
+  if ((etcdCertfile === undefined) !== (etcdKeyfile === undefined)) {
+    throw new UsageError("--etcd-certfile and --etcd-keyfile go together");
+  }
+  const tls = {
+    ...(etcdCafile && { ca: await readFile(etcdCafile) }),
+    ...(etcdCertfile && { cert: await readFile(etcdCertfile) }),
+    ...(etcdKeyfile && { key: await readFile(etcdKeyfile) }),
+  };
+  return { kind: "etcd", endpoints, ...(etcdCafile && { tls }) };
+}

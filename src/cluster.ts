@@ -1,0 +1,96 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Features } from "./api/feature-gates.ts";
+import { type ApiServer, startApiServer } from "./apiserver/api-server.ts";
+import { writeKubeconfig } from "./apiserver/auth/pki/kubeconfig.ts";
+import { loadOrCreatePki } from "./apiserver/auth/pki/pki.ts";
+import { parseTokenFile } from "./apiserver/auth/token/token-file.ts";
+import type { Logger } from "./lib/logger.ts";
+import type { Store } from "./store/store.ts";
+
+/** Where objects are kept. */
+export type StoreOptions =
+  | { readonly kind: "lmdb" }
+  | { readonly kind: "memory" }
+  | {
+      readonly kind: "etcd";
+      readonly endpoints: readonly string[];
+      readonly tls?: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+    };
+
+export interface ControlPlaneOptions {
+  readonly dataDir: string;
+  readonly store: StoreOptions;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly features: Features;
+  readonly logger: Logger;
+  readonly kubeconfig?: string;
+  readonly tokenFile?: string;
+}
+
+export interface ControlPlane {
+  readonly url: string;
+  /** The file that makes kubectl the cluster's administrator. */
+  readonly kubeconfig: string;
+  close(): Promise<void>;
+}
+
+/** The composition root: the only place that knows every part. */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { dataDir, features, logger } = options;
+  await mkdir(dataDir, { recursive: true });
+  const [pki, store, staticTokens] = await Promise.all([
+    loadOrCreatePki({ directory: join(dataDir, "pki"), hosts: [options.listen.host], now: Date.now() }),
+    openStore(options.store, join(dataDir, "store")),
+    options.tokenFile === undefined ? undefined : readTokenFile(options.tokenFile),
+  ]);
+  let server: ApiServer | undefined;
+  try {
+    server = await startApiServer({
+      store,
+      pki,
+      listen: options.listen,
+      features,
+      logger,
+      ...(staticTokens && { staticTokens }),
+    });
+    const kubeconfig = options.kubeconfig ?? join(dataDir, "kubeconfig");
+    const { cert, key } = pki.admin;
+    await writeKubeconfig(kubeconfig, {
+      server: server.url,
+      ca: pki.authority.cert,
+      cert,
+      key,
+      name: "kindling",
+    });
+    const { url, close } = server;
+    return {
+      url,
+      kubeconfig,
+      async close() {
+        await close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await server?.close();
+    await store.close();
+    throw error;
+  }
+}
+
+/** Backends are loaded when they are chosen: nobody waits for one that is not used. */
+async function openStore(options: StoreOptions, directory: string): Promise<Store> {
+  switch (options.kind) {
+    case "lmdb":
+      return (await import("./store/lmdb-store.ts")).openLmdbStore({ directory });
+    case "memory":
+      return (await import("./store/memory-store.ts")).createMemoryStore();
+    case "etcd":
+      return (await import("./store/etcd-store.ts")).createEtcdStore(options);
+  }
+}
+
+async function readTokenFile(path: string) {
+  return parseTokenFile(await readFile(path, "utf8"), path);
+}

@@ -1,0 +1,164 @@
+import {
+  Client,
+  credentials,
+  type handleBidiStreamingCall,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  Server,
+  ServerCredentials,
+  status,
+} from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { callServerStream, callUnary, isGrpcError, openDuplex } from "./grpc-call.ts";
+
+const text = {
+  serialize: (value: string) => Buffer.from(value),
+  deserialize: (bytes: Buffer) => bytes.toString(),
+};
+const method = (name: string, stream: { request: boolean; response: boolean }) => ({
+  path: `/test.Test/${name}`,
+  requestStream: stream.request,
+  responseStream: stream.response,
+  requestSerialize: text.serialize,
+  requestDeserialize: text.deserialize,
+  responseSerialize: text.serialize,
+  responseDeserialize: text.deserialize,
+});
+const service = {
+  echo: method("Echo", { request: false, response: false }),
+  count: method("Count", { request: false, response: true }),
+  chat: method("Chat", { request: true, response: true }),
+};
+
+let server: Server;
+let client: Client;
+/** What the server saw of calls that the client ended. */
+let cancelled: string[];
+
+const echo: handleUnaryCall<string, string> = (call, callback) => {
+  call.on("cancelled", () => cancelled.push("echo"));
+  if (call.request === "fail") callback({ code: status.ABORTED, details: "as asked" });
+  else if (call.request !== "hang") callback(null, call.request);
+};
+/** Counts to the number asked for; "3 fail" fails behind 3, "3 hang" goes on without end. */
+const count: handleServerStreamingCall<string, string> = (call) => {
+  call.on("cancelled", () => cancelled.push("count"));
+  const [last = 0, then] = call.request.split(" ");
+  for (let i = 1; i <= Number(last); i++) call.write(`${i}`);
+  if (then === "fail") call.emit("error", { code: status.ABORTED, details: "as asked" });
+  else if (then !== "hang") call.end();
+};
+const chat: handleBidiStreamingCall<string, string> = (call) => {
+  call.on("cancelled", () => cancelled.push("chat"));
+  call.on("data", (message) => (message === "bye" ? call.end() : call.write(`re: ${message}`)));
+};
+
+beforeEach(async () => {
+  cancelled = [];
+  server = new Server();
+  server.addService(service, { echo, count, chat });
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  );
+  client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+});
+afterEach(() => {
+  client.close();
+  server.forceShutdown();
+});
+
+describe("callUnary", () => {
+  const call = (request: string, options?: { timeoutMs?: number; signal?: AbortSignal }) =>
+    callUnary(client, service.echo, { request, timeoutMs: 5_000, ...options });
+
+  test("resolves with the answer", async () => {
+    expect(await call("hello")).toBe("hello");
+  });
+
+  test("rejects with the server's code and details", async () => {
+    const error: unknown = await call("fail").catch((error: unknown) => error);
+    expect(error).toMatchObject({ code: status.ABORTED, details: "as asked" });
+    expect(isGrpcError(error)).toBe(true);
+    expect(isGrpcError(error, status.UNAVAILABLE, status.ABORTED)).toBe(true);
+    expect(isGrpcError(error, status.UNAVAILABLE)).toBe(false);
+    expect(isGrpcError(new Error("other"))).toBe(false);
+  });
+
+  test("gives up at its deadline", async () => {
+    await expect(call("hang", { timeoutMs: 50 })).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
+  });
+
+  test("an abort cancels it, also at the server", async () => {
+    const abort = new AbortController();
+    const answer = call("hang", { signal: abort.signal });
+    setTimeout(() => abort.abort(new Error("stopped")), 50);
+    await expect(answer).rejects.toThrow("stopped");
+    await expect.poll(() => cancelled).toEqual(["echo"]);
+    await expect(call("hello", { signal: abort.signal })).rejects.toThrow("stopped");
+  });
+});
+
+describe("callServerStream", () => {
+  const call = (request: string, signal?: AbortSignal) =>
+    callServerStream(client, service.count, { request, signal });
+
+  test("yields every message, then ends", async () => {
+    expect(await collect(call("100"))).toEqual(Array.from({ length: 100 }, (_, i) => `${i + 1}`));
+  });
+
+  test("yields the messages before an error, then throws it", async () => {
+    const seen: string[] = [];
+    const outcome = collect(call("5 fail"), seen);
+    await expect(outcome).rejects.toMatchObject({ code: status.ABORTED, details: "as asked" });
+    expect(seen).toEqual(["1", "2", "3", "4", "5"]);
+  });
+
+  test("leaving the loop cancels the call", async () => {
+    for await (const message of call("3 hang")) if (message === "2") break;
+    await expect.poll(() => cancelled).toEqual(["count"]);
+  });
+
+  test("an abort ends it with the signal's reason, also one before the start", async () => {
+    const abort = new AbortController();
+    const seen: string[] = [];
+    const outcome = collect(call("3 hang", abort.signal), seen);
+    setTimeout(() => abort.abort(new Error("stopped")), 100);
+    await expect(outcome).rejects.toThrow("stopped");
+    expect(seen).toEqual(["1", "2", "3"]);
+    await expect(collect(call("3", abort.signal))).rejects.toThrow("stopped");
+  });
+});
+
+describe("openDuplex", () => {
+  test("carries messages both ways until the server ends it", async () => {
+    const call = openDuplex(client, service.chat, {});
+    for (const message of ["a", "b", "bye"]) call.send(message);
+    expect(await collect(call)).toEqual(["re: a", "re: b"]);
+    call.send("too late");
+  });
+
+  test("tells its reader when the server goes away", async () => {
+    const call = openDuplex(client, service.chat, {});
+    call.send("a");
+    await expect(
+      (async () => {
+        for await (const _message of call) server.forceShutdown();
+      })(),
+    ).rejects.toSatisfy((error) => isGrpcError(error));
+    call.send("too late");
+  });
+
+  test("leaving the loop cancels the call", async () => {
+    const call = openDuplex(client, service.chat, {});
+    call.send("a");
+    for await (const _message of call) break;
+    await expect.poll(() => cancelled).toEqual(["chat"]);
+  });
+});
+
+async function collect(messages: AsyncIterable<string>, seen: string[] = []): Promise<string[]> {
+  for await (const message of messages) seen.push(message);
+  return seen;
+}

@@ -1,0 +1,118 @@
+import { foreignFile } from "./lmdb-errors.ts";
+import { compactedKey, formatEntry, type TableName, tableNames } from "./lmdb-format.ts";
+import { readFreePages } from "./lmdb-free-pages.ts";
+import { nodeFlag, readTree, type Tree, treeBytes } from "./lmdb-page.ts";
+import { type LmdbPages, openLmdbPages } from "./lmdb-pages.ts";
+import { decodeEntry, decodeEvent } from "./lmdb-row.ts";
+import { walkTree } from "./lmdb-tree.ts";
+import { type Entry, firstRevision } from "./store.ts";
+
+/** What a sound data file says about its past. */
+export interface LogBounds {
+  readonly compactedRevision: number;
+  readonly lastRevision: number;
+  /** The revision of the oldest event in the file; one more than the last where there is none. */
+  readonly oldestEvent: number;
+}
+
+/**
+ * Reads all of a data file before LMDB sees it, and throws when it is damaged or not ours. LMDB maps the file and
+ * believes what stands there: from a damaged page it would crash, or answer that keys do not exist.
+ */
+export function checkLmdbFile(file: string): LogBounds {
+  const pages = openLmdbPages(file);
+  try {
+    const tables = readTables(file, pages);
+    const meta = new Map<string, Entry>();
+    visitEntries(pages, tables, { name: "meta", visit: (entry) => meta.set(entry.key, entry) });
+    checkFormat(file, meta.get(formatEntry.key));
+    const bounds = checkLog(pages, tables.log, meta.get(compactedKey)?.revision ?? 0);
+    visitEntries(pages, tables, {
+      name: "present",
+      visit: ({ revision }) => {
+        if (revision > bounds.lastRevision)
+          pages.damaged(`the events up to revision ${revision} are missing`);
+      },
+    });
+    checkFreePages(pages);
+    return bounds;
+  } finally {
+    pages.close();
+  }
+}
+
+type Tables = Record<TableName, Tree>;
+
+function readTables(file: string, pages: LmdbPages): Tables {
+  const trees = new Map<string, Tree>();
+  walkTree(pages, pages.meta.main, {
+    name: "main",
+    compare: Buffer.compare,
+    visit: ({ key, flags }, value) => {
+      if (flags === nodeFlag.tree && value.length === treeBytes)
+        trees.set(key.toString("latin1"), readTree(value));
+    },
+  });
+  // The lmdb package keeps the NUL at the end of a name.
+  const [present, log, meta] = tableNames.map((name) => trees.get(`${name}\0`));
+  if (!present || !log || !meta) throw foreignFile(file, "is an LMDB file, but not a Kindling store");
+  if ([present, log, meta, pages.meta.main].some((tree) => tree.flags !== 0))
+    pages.damaged("the kind of a table");
+  return { present, log, meta };
+}
+
+function checkFormat(file: string, format: Entry | undefined): void {
+  if (!format?.value.equals(formatEntry.value))
+    throw foreignFile(file, "is an LMDB file, but not a Kindling store");
+  if (format.revision > formatEntry.revision) {
+    throw foreignFile(
+      file,
+      `has format ${format.revision}, written by a newer Kindling; this one knows formats up to ${formatEntry.revision}`,
+    );
+  }
+}
+
+function visitEntries(
+  pages: LmdbPages,
+  tables: Tables,
+  { name, visit }: { name: "present" | "meta"; visit(entry: Entry): void },
+): void {
+  walkTree(pages, tables[name], {
+    name,
+    compare: Buffer.compare,
+    visit: ({ key }, value) => {
+      const text = key.toString("latin1");
+      visit(decodeEntry(text, value) ?? pages.damaged(`the value of ${JSON.stringify(text)} (${name})`));
+    },
+  });
+}
+
+function checkLog(pages: LmdbPages, log: Tree, compactedRevision: number): LogBounds {
+  const nothingBefore = Math.max(compactedRevision, firstRevision);
+  let oldestEvent: number | undefined;
+  let lastRevision: number | undefined;
+  walkTree(pages, log, {
+    name: "log",
+    compare: Buffer.compare,
+    visit: ({ key }, value) => {
+      const event = decodeEvent(key, value) ?? pages.damaged(`the event after revision ${lastRevision}`);
+      oldestEvent ??= event.revision;
+      if (event.revision !== (lastRevision ?? oldestEvent - 1) + 1) {
+        pages.damaged(`the events between revisions ${lastRevision} and ${event.revision} are missing`);
+      }
+      lastRevision = event.revision;
+    },
+  });
+  if (oldestEvent !== undefined && oldestEvent > nothingBefore + 1) {
+    pages.damaged(`the events between revisions ${nothingBefore} and ${oldestEvent} are missing`);
+  }
+  const last = Math.max(lastRevision ?? 0, nothingBefore);
+  return { compactedRevision, lastRevision: last, oldestEvent: oldestEvent ?? last + 1 };
+}
+
+/** A page that is in use and free would be overwritten by some later transaction. */
+function checkFreePages(pages: LmdbPages): void {
+  for (const run of readFreePages(pages)) {
+    if (!pages.areUnused(run.page, run.pages)) pages.damaged(`page ${run.page} is in use and listed as free`);
+  }
+}

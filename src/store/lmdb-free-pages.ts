@@ -1,0 +1,28 @@
+import { readFreeRuns, readUint64 } from "./lmdb-page.ts";
+import { type LmdbPages, openLmdbPages } from "./lmdb-pages.ts";
+import { walkTree } from "./lmdb-tree.ts";
+
+/** The flags of the tree of free pages: keys are integers, and the path names a file. */
+const freeTreeFlags = 0x4008;
+
+/** The pages of a data file that a later transaction may take, in runs. */
+export function readFreePages(pages: LmdbPages): { page: number; pages: number }[] {
+  const { free } = pages.meta;
+  const runs: { page: number; pages: number }[] = [];
+  if (free.flags !== freeTreeFlags) pages.damaged("the kind of the list of free pages");
+  walkTree(pages, free, {
+    name: "free pages",
+    compare: (a, b) => readUint64(a, 0) - readUint64(b, 0),
+    visit: (_node, value) => runs.push(...(readFreeRuns(value) ?? pages.damaged("the list of free pages"))),
+  });
+  return runs;
+}
+
+export function countFreePages(file: string): number {
+  const pages = openLmdbPages(file);
+  try {
+    return readFreePages(pages).reduce((sum, run) => sum + run.pages, 0);
+  } finally {
+    pages.close();
+  }
+}

@@ -1,0 +1,106 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { corruptFile, foreignFile } from "./lmdb-errors.ts";
+import {
+  type LeafNode,
+  type MetaPage,
+  metaBytes,
+  nodeFlag,
+  overflowHeaderBytes,
+  pageFlag,
+  readMetaPage,
+  readOverflowPlace,
+  readPageHeader,
+} from "./lmdb-page.ts";
+
+/** The pages of the last transaction of a data file, each of which may be read once: a tree that reaches one twice is damaged. */
+export interface LmdbPages {
+  readonly meta: MetaPage;
+  read(page: number, pages: number): Buffer;
+  readValue(node: LeafNode): Buffer;
+  /** Whether none of these pages was read. */
+  areUnused(page: number, pages: number): boolean;
+  damaged(detail: string): never;
+  close(): void;
+}
+
+export function openLmdbPages(file: string): LmdbPages {
+  const handle = openSync(file, "r");
+  try {
+    return createPages(file, handle);
+  } catch (error) {
+    closeSync(handle);
+    throw error;
+  }
+}
+
+function createPages(file: string, handle: number): LmdbPages {
+  const { size } = fstatSync(handle);
+  const meta = readNewestMeta(file, handle);
+  // LMDB may end a file a little before its last page, when that one is free.
+  if (meta.lastPage > 2 * (size / meta.pageSize) + 65_536) {
+    throw corruptFile(file, `it ends after ${size} bytes, before page ${meta.lastPage}`);
+  }
+  const used = new Uint8Array(meta.lastPage + 1);
+
+  function damaged(detail: string): never {
+    throw corruptFile(file, detail);
+  }
+
+  function areUnused(page: number, pages: number): boolean {
+    return page > 1 && page + pages <= used.length && !used.subarray(page, page + pages).includes(1);
+  }
+
+  function read(page: number, pages: number): Buffer {
+    if (!areUnused(page, pages)) damaged(`page ${page} is used twice or does not exist`);
+    used.fill(1, page, page + pages);
+    if ((page + pages) * meta.pageSize > size) {
+      damaged(`it ends after ${size} bytes, before page ${page + pages - 1}`);
+    }
+    const bytes = readAt(handle, page * meta.pageSize, pages * meta.pageSize);
+    const header = readPageHeader(bytes);
+    if (header.page !== page || header.transaction > meta.transaction)
+      damaged(`page ${page} is another page`);
+    return bytes;
+  }
+
+  function readValue(node: LeafNode): Buffer {
+    if ((node.flags & nodeFlag.overflow) === 0) return node.data;
+    const { page, transaction, pages } = readOverflowPlace(node.data);
+    const expected = Math.ceil((overflowHeaderBytes + node.valueBytes) / meta.pageSize);
+    if (pages !== expected || transaction > meta.transaction)
+      damaged(`the place of the value on page ${page}`);
+    const bytes = read(page, pages);
+    const header = readPageHeader(bytes);
+    if (header.flags !== pageFlag.overflow || header.overflowPages !== pages)
+      damaged(`the value on page ${page}`);
+    return bytes.subarray(overflowHeaderBytes, overflowHeaderBytes + node.valueBytes);
+  }
+
+  return { meta, read, readValue, areUnused, damaged, close: () => closeSync(handle) };
+}
+
+/** Transactions write the two meta pages in turn: the one of the last transaction counts. */
+export function readNewestMeta(file: string, handle: number): MetaPage {
+  const start = readAt(handle, 0, metaBytes);
+  if (start.length === 0) throw corruptFile(file, "it is empty");
+  const first = readMetaPage(start);
+  if (!first) throw foreignFile(file, "is not an LMDB file, or its first page is damaged");
+  const second = readMetaPage(readAt(handle, first.pageSize, metaBytes));
+  const isSound =
+    second?.pageSize === first.pageSize &&
+    isPageSize(first.pageSize) &&
+    first.transaction % 2 === 0 &&
+    Math.abs(first.transaction - second.transaction) === 1;
+  if (!isSound) throw corruptFile(file, "its meta pages");
+  return first.transaction > second.transaction ? first : second;
+}
+
+function isPageSize(size: number): boolean {
+  return size >= 512 && size <= 65_536 && Number.isInteger(Math.log2(size));
+}
+
+/** Fewer bytes when the file ends before. */
+function readAt(handle: number, at: number, bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafe(bytes);
+  return buffer.subarray(0, readSync(handle, buffer, 0, bytes, at));
+}

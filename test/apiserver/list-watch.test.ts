@@ -1,0 +1,286 @@
+import { request as httpsRequest } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { KubeObject } from "../../src/api/objects.ts";
+import type { Status } from "../../src/api/status-error.ts";
+import { readCredentials, startTestServer, type TestServer } from "../support/api-server.ts";
+
+interface List {
+  kind: string;
+  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
+  items: KubeObject[];
+}
+
+interface WatchEvent {
+  type: string;
+  object: KubeObject & Partial<Status>;
+}
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+async function makeNamespace(name: string): Promise<string> {
+  await server.json("POST", "/api/v1/namespaces", { metadata: { name } });
+  return `/api/v1/namespaces/${name}/configmaps`;
+}
+
+function create(path: string, name: string, labels: Record<string, string> = {}): Promise<KubeObject> {
+  return server.json("POST", path, { metadata: { name, labels } });
+}
+
+const names = (list: List) => list.items.map((item) => item.metadata.name);
+
+describe("list", () => {
+  test("gives one namespace or all of them, in the order of names", async () => {
+    const a = await makeNamespace("list-a");
+    const b = await makeNamespace("list-b");
+    for (const name of ["z", "a", "m"]) await create(a, name);
+    await create(b, "other");
+    const list = await server.json<List>("GET", a);
+    expect(list.kind).toBe("ConfigMapList");
+    expect(names(list)).toEqual(["a", "m", "z"]);
+    const all = await server.json<List>("GET", "/api/v1/configmaps");
+    expect(names(all)).toEqual(expect.arrayContaining(["a", "m", "z", "other"]));
+  });
+
+  test("pages agree on one revision, whatever is written in between", async () => {
+    const path = await makeNamespace("pages");
+    for (let i = 0; i < 7; i++) await create(path, `c${i}`);
+    const first = await server.json<List>("GET", `${path}?limit=3`);
+    expect(names(first)).toEqual(["c0", "c1", "c2"]);
+    expect(first.metadata.remainingItemCount).toBe(4);
+
+    await server.json("DELETE", `${path}/c4`);
+    await create(path, "c33");
+    const second = await server.json<List>("GET", `${path}?limit=3&continue=${first.metadata.continue}`);
+    const third = await server.json<List>("GET", `${path}?limit=3&continue=${second.metadata.continue}`);
+    expect([...names(second), ...names(third)]).toEqual(["c3", "c4", "c5", "c6"]);
+    expect(new Set([first, second, third].map((list) => list.metadata.resourceVersion)).size).toBe(1);
+    expect(third.metadata.continue).toBeUndefined();
+  });
+
+  test("a limit counts what the selector matches", async () => {
+    const path = await makeNamespace("limited");
+    for (let i = 0; i < 6; i++) await create(path, `c${i}`, { parity: i % 2 ? "odd" : "even" });
+    const first = await server.json<List>("GET", `${path}?limit=2&labelSelector=parity%3Dodd`);
+    expect(names(first)).toEqual(["c1", "c3"]);
+    expect(first.metadata.remainingItemCount).toBeUndefined();
+    const rest = await server.json<List>(
+      "GET",
+      `${path}?limit=2&labelSelector=parity%3Dodd&continue=${first.metadata.continue}`,
+    );
+    expect(names(rest)).toEqual(["c5"]);
+  });
+
+  test.each([
+    ["labelSelector=app", ["labelled"]],
+    ["labelSelector=app+in+(x,y),tier!%3Dweb", ["labelled"]],
+    ["labelSelector=!app", ["kube-root-ca.crt", "plain"]],
+    ["fieldSelector=metadata.name%3Dplain", ["plain"]],
+    ["fieldSelector=metadata.name!%3Dplain,metadata.namespace%3Dselected", ["labelled"]],
+  ])("selector %s", async (query, expected) => {
+    const path = "/api/v1/namespaces/selected/configmaps";
+    if ((await server.call("GET", "/api/v1/namespaces/selected")).status === 404) {
+      await makeNamespace("selected");
+      await create(path, "labelled", { app: "x" });
+      await create(path, "plain");
+    }
+    const found = names(await server.json<List>("GET", `${path}?${query}`));
+    expect(found).toEqual(expected.filter((name) => name !== "kube-root-ca.crt"));
+  });
+
+  test("resourceVersion: exact shows the past, not older than the future times out, and nonsense is refused", async () => {
+    const path = await makeNamespace("versions");
+    const before = await create(path, "first");
+    await create(path, "second");
+    const version = before.metadata.resourceVersion;
+    expect(
+      names(await server.json<List>("GET", `${path}?resourceVersion=${version}&resourceVersionMatch=Exact`)),
+    ).toEqual(["first"]);
+    expect(
+      names(
+        await server.json<List>(
+          "GET",
+          `${path}?resourceVersion=${version}&resourceVersionMatch=NotOlderThan`,
+        ),
+      ),
+    ).toHaveLength(2);
+    expect(names(await server.json<List>("GET", `${path}?resourceVersion=0`))).toHaveLength(2);
+    const future = await server.call("GET", `${path}?resourceVersion=99999999`);
+    expect(future.status).toBe(504);
+    expect(future.json<Status>().message).toContain("Too large resource version");
+    for (const bad of [
+      "resourceVersion=x",
+      "resourceVersionMatch=Exact",
+      "limit=-1",
+      "continue=nonsense",
+      "resourceVersion=1&resourceVersionMatch=Nope",
+    ]) {
+      expect((await server.call("GET", `${path}?${bad}`)).status, bad).toBe(400);
+    }
+  });
+
+  test("selectors that cannot be read, and fields that are not there, are refused", async () => {
+    for (const bad of [
+      "labelSelector=a%20b%20c",
+      "fieldSelector=spec.nope%3Dx",
+      "labelSelector=a%20in%20(",
+      "fieldSelector=metadata.name",
+    ]) {
+      expect((await server.call("GET", `/api/v1/pods?${bad}`)).status, bad).toBe(400);
+    }
+  });
+});
+
+describe("watch", () => {
+  test("tells of objects that are there, then of changes as they happen", async () => {
+    const path = await makeNamespace("watched");
+    await create(path, "old");
+    const watch = await openWatch(`${path}?watch=true`);
+    await watch.until(1);
+    await create(path, "new");
+    await server.json("PUT", `${path}/new`, { metadata: { name: "new" }, data: { a: "1" } });
+    await server.json("DELETE", `${path}/new`);
+    const events = await watch.until(4);
+    expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+      "ADDED old",
+      "ADDED new",
+      "MODIFIED new",
+      "DELETED new",
+    ]);
+    const versions = events.map(({ object }) => Number(object.metadata.resourceVersion));
+    expect(versions).toEqual([...versions].sort((a, b) => a - b));
+    expect(new Set(versions).size).toBe(4);
+    watch.close();
+  });
+
+  test("from a version replays what came after it", async () => {
+    const path = await makeNamespace("replayed");
+    await create(path, "a");
+    const list = await server.json<List>("GET", path);
+    await create(path, "b");
+    await server.json("DELETE", `${path}/a`);
+    const watch = await openWatch(`${path}?watch=1&resourceVersion=${list.metadata.resourceVersion}`);
+    const events = await watch.until(2);
+    expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+      "ADDED b",
+      "DELETED a",
+    ]);
+    watch.close();
+  });
+
+  test("a long past is replayed in full", async () => {
+    const path = await makeNamespace("long");
+    const list = await server.json<List>("GET", path);
+    const count = 2_500;
+    for (let start = 0; start < count; start += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, i) => create(path, `c${start + i}`)));
+    }
+    const watch = await openWatch(`${path}?watch=1&resourceVersion=${list.metadata.resourceVersion}`);
+    const events = await watch.until(count);
+    expect(new Set(events.map(({ object }) => object.metadata.name)).size).toBe(count);
+    watch.close();
+  });
+
+  test("objects enter and leave a selector as ADDED and DELETED", async () => {
+    const path = await makeNamespace("entering");
+    const watch = await openWatch(`${path}?watch=true&labelSelector=on`);
+    await create(path, "x");
+    await server.json("PUT", `${path}/x`, { metadata: { name: "x", labels: { on: "" } } });
+    await server.json("PUT", `${path}/x`, { metadata: { name: "x", labels: { on: "", more: "" } } });
+    await server.json("PUT", `${path}/x`, { metadata: { name: "x" } });
+    expect((await watch.until(3)).map(({ type }) => type)).toEqual(["ADDED", "MODIFIED", "DELETED"]);
+    watch.close();
+  });
+
+  test("pods of one node only", async () => {
+    const pods = "/api/v1/namespaces/default/pods";
+    const watch = await openWatch("/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dnode-7");
+    for (const nodeName of ["node-6", "node-7"]) {
+      await server.json("POST", pods, {
+        metadata: { name: `on-${nodeName}` },
+        spec: { nodeName, containers: [{ name: "c", image: "i" }] },
+      });
+    }
+    expect((await watch.until(1)).map(({ object }) => object.metadata.name)).toEqual(["on-node-7"]);
+    watch.close();
+  });
+
+  test("sendInitialEvents ends the initial state with a bookmark", async () => {
+    const path = await makeNamespace("initial");
+    await create(path, "a");
+    const query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    const watch = await openWatch(`${path}?${query}`);
+    const events = await watch.until(2);
+    expect(events.map(({ type }) => type)).toEqual(["ADDED", "BOOKMARK"]);
+    expect(events[1]?.object.metadata.annotations).toEqual({ "k8s.io/initial-events-end": "true" });
+    watch.close();
+  });
+
+  test("timeoutSeconds ends it", async () => {
+    const path = await makeNamespace("timed");
+    const watch = await openWatch(`${path}?watch=true&timeoutSeconds=1`);
+    await watch.ended;
+  });
+
+  test("as a table", async () => {
+    const path = await makeNamespace("tabled");
+    const watch = await openWatch(`${path}?watch=true`, {
+      accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
+    });
+    await create(path, "x");
+    await create(path, "y");
+    const [first, second] = (await watch.until(2)) as unknown as {
+      object: { kind: string; columnDefinitions: unknown; rows: { cells: unknown[] }[] };
+    }[];
+    expect(first?.object).toMatchObject({ kind: "Table", rows: [{ cells: ["x", 0, expect.any(String)] }] });
+    expect(first?.object.columnDefinitions).toHaveLength(3);
+    expect(second?.object.columnDefinitions).toBeNull();
+    watch.close();
+  });
+});
+
+interface OpenWatch {
+  /** The first `count` events, once there are that many. */
+  until(count: number): Promise<WatchEvent[]>;
+  readonly ended: Promise<void>;
+  close(): void;
+}
+
+async function openWatch(path: string, headers: Record<string, string> = {}): Promise<OpenWatch> {
+  const credentials = await readCredentials(server.kubeconfig);
+  const events: WatchEvent[] = [];
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest(
+      new URL(path, server.url),
+      { ...credentials, agent: false, headers },
+      (response) => {
+        if (response.statusCode !== 200) reject(new Error(`watch answered ${response.statusCode}`));
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => {
+          const lines = (text + chunk).split("\n");
+          text = lines.pop() ?? "";
+          for (const line of lines) events.push(JSON.parse(line));
+        });
+        const ended = new Promise<void>((end) => response.on("close", end));
+        resolve({
+          ended,
+          close: () => request.destroy(),
+          async until(count) {
+            for (let waited = 0; events.length < count; waited += 10) {
+              if (waited > 20_000) throw new Error(`only ${events.length} of ${count} events came`);
+              await delay(10);
+            }
+            return events.slice(0, count);
+          },
+        });
+      },
+    );
+    request.on("error", (error) => reject(error));
+    request.end();
+  });
+}

@@ -1,0 +1,187 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { eventKey } from "../../src/store/store.ts";
+import { isStoreError } from "../../src/store/store-error.ts";
+import { bytes, eventually, range, useEtcd } from "../support/etcd-fixture.ts";
+import { describeWithTool } from "../support/tools.ts";
+
+describeWithTool("etcd", "etcd store with etcd away", () => {
+  const { start, startCluster, open, follow } = useEtcd();
+
+  test("killed and restarted amid writes: nothing acknowledged is lost, no watch has a gap or a repeat", async () => {
+    const server = await start();
+    const store = open(server);
+    const all = follow(store, "/", 2);
+    const some = follow(store, "/1/", 2);
+    const elsewhere = follow(open(server), "/", 2);
+    const acknowledged: number[] = [];
+    let inDoubt = 0;
+    let writing = true;
+    const writers = range(3).map(async (w) => {
+      for (let i = 0; writing; i++) {
+        try {
+          const result = await store.create(`/${w}/${i}`, bytes("v"));
+          if (result.kind === "created") acknowledged.push(result.revision);
+        } catch (error) {
+          if (!isStoreError(error, "unavailable")) throw error;
+          inDoubt++;
+        }
+      }
+    });
+    for (const _round of range(3)) {
+      await delay(300);
+      await server.kill();
+      await delay(200);
+      await server.restart();
+    }
+    await delay(300);
+    writing = false;
+    await Promise.all(writers);
+
+    const last = await store.currentRevision();
+    await eventually(all.revisions).toEqual(range(last - 1).map((i) => i + 2));
+    await eventually(elsewhere.revisions).toEqual(all.revisions());
+    await eventually(() => some.events).toEqual(
+      all.events.filter((event) => eventKey(event).startsWith("/1/")),
+    );
+    // A write in doubt that did happen is in the store without an acknowledgement; no other difference is allowed.
+    const stored = new Set(all.revisions());
+    expect(acknowledged.filter((revision) => !stored.has(revision))).toEqual([]);
+    expect(stored.size - acknowledged.length).toBeLessThanOrEqual(inDoubt);
+    expect(acknowledged.length).toBeGreaterThan(100);
+    // While etcd is away writes wait instead of failing.
+    expect(inDoubt).toBeLessThan(50);
+  });
+
+  test("frozen: calls give up in time, and a write says that it is in doubt", async () => {
+    const server = await start();
+    const store = open(server, { timeoutMs: 500 });
+    await store.create("/a", bytes("1"));
+    await server.freeze();
+    const refused = (says: string) => ({ code: "unavailable", message: expect.stringContaining(says) });
+    await Promise.all([
+      expect(store.update("/a", bytes("2"), { ifRevision: 2 })).rejects.toMatchObject(
+        refused("may or may not"),
+      ),
+      expect(store.get("/a")).rejects.toMatchObject(refused(server.url)),
+    ]);
+    server.thaw();
+    expect(await store.get("/a")).toMatchObject({ key: "/a" });
+  });
+
+  test("back within the time allowed: calls that waited for it succeed", async () => {
+    const server = await start();
+    await open(server).create("/a", bytes("1"));
+    await server.kill();
+    const store = open(server);
+    const waiting = Promise.all([store.get("/a"), store.create("/b", bytes("1"))]);
+    await delay(200);
+    await server.restart();
+    expect(await waiting).toMatchObject([{ key: "/a" }, { kind: "created" }]);
+  });
+
+  test("close ends calls and watches that wait for it", async () => {
+    const store = open(["http://127.0.0.1:1"]);
+    const watch = expect(follow(store, "/", 2).ended).rejects.toMatchObject({ code: "closed" });
+    const read = expect(store.get("/a")).rejects.toMatchObject({ code: "closed" });
+    await delay(50);
+    await store.close();
+    await Promise.all([watch, read]);
+  });
+
+  test("a watch that etcd told of its progress outlives a compaction of what did not concern it", async () => {
+    const server = await start({ args: ["--experimental-watch-progress-notify-interval", "100ms"] });
+    const store = open(server);
+    const watch = follow(store, "/quiet/", 2);
+    for (const i of range(20)) await store.create(`/loud/${i}`, bytes("v"));
+    await delay(400);
+    await store.compact(20);
+    await server.kill();
+    await server.restart();
+    await store.create("/quiet/a", bytes("v"));
+    await eventually(watch.revisions).toEqual([22]);
+  });
+
+  describe("several endpoints", () => {
+    test("one that is dead from the start is passed over", async () => {
+      const server = await start();
+      const store = open(["http://127.0.0.1:1", "http://no-such-host.invalid:2379", server.url]);
+      const watch = follow(store, "/", 2);
+      await store.create("/a", bytes("1"));
+      await eventually(watch.revisions).toEqual([2]);
+    });
+
+    test("host names work", async () => {
+      const server = await start();
+      const store = open([server.url.replace("127.0.0.1", "localhost")]);
+      expect(await store.currentRevision()).toBe(1);
+    });
+
+    test("calls and watches leave a member that dies for another; without a majority nothing works", async () => {
+      const servers = await startCluster(3);
+      const store = open(
+        servers.map((server) => server.url),
+        { timeoutMs: 3_000 },
+      );
+      const watch = follow(store, "/", 2);
+      await store.create("/a", bytes("1"));
+      await eventually(watch.revisions).toEqual([2]);
+
+      await servers[0]?.kill();
+      expect(await store.get("/a")).toMatchObject({ revision: 2 });
+      expect(await store.create("/b", bytes("1"))).toMatchObject({ kind: "created" });
+      await eventually(() => watch.events.map(eventKey)).toEqual(["/a", "/b"]);
+
+      await servers[1]?.kill();
+      await expect(store.get("/a")).rejects.toMatchObject({ code: "unavailable" });
+      await servers[0]?.restart();
+      expect(await store.create("/c", bytes("1"))).toMatchObject({ kind: "created" });
+      await eventually(() => watch.events.map(eventKey)).toEqual(["/a", "/b", "/c"]);
+    });
+
+    test("all away: the error names each with its reason", async () => {
+      const store = open(["http://127.0.0.1:1", "http://localhost:2"], { timeoutMs: 500 });
+      await expect(store.currentRevision()).rejects.toMatchObject({
+        code: "unavailable",
+        message: expect.stringMatching(
+          /http:\/\/127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1; http:\/\/localhost:2: connect ECONNREFUSED/,
+        ),
+      });
+    });
+  });
+
+  describe("TLS", () => {
+    test("with the client certificate that etcd asks for, all works", async () => {
+      const server = await start({ tls: true });
+      const store = open(server, { tls: server.tls });
+      const watch = follow(store, "/", 2);
+      await store.create("/a", bytes("1"));
+      await eventually(watch.revisions).toEqual([2]);
+    });
+
+    test("what does not match is refused with a clear error", async () => {
+      const server = await start({ tls: true });
+      const cases = [
+        {
+          url: server.url,
+          tls: { ca: server.tls?.ca },
+          says: /does not accept our client certificate, or the lack/,
+        },
+        { url: server.url, tls: {}, says: /unable to verify the first certificate/ },
+        {
+          url: server.url.replace("127.0.0.1", "localhost"),
+          tls: server.tls,
+          says: /does not match certificate/,
+        },
+        { url: server.url.replace("https", "http"), tls: server.tls, says: /http:\/\/127.0.0.1:\d+: / },
+      ];
+      for (const { url, tls, says } of cases) {
+        const store = open([url], { tls, timeoutMs: 500 });
+        await expect(store.get("/a")).rejects.toMatchObject({
+          code: "unavailable",
+          message: expect.stringMatching(says),
+        });
+      }
+    });
+  });
+});

@@ -1,0 +1,45 @@
+// Damages copies of a store, one seed after the other, and says for each what became of it. A process of its own,
+// since a data file that gets past the checks could end it.
+import { mkdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { isStoreError } from "../../src/store/store-error.ts";
+import { createRandom, damages } from "./lmdb-damage.ts";
+import { digest, writeALittle } from "./lmdb-damage-sample.ts";
+
+const [file = "", directory = "", from, to] = process.argv.slice(2);
+const sound = readFileSync(file);
+const names = Object.keys(damages);
+
+await tell("sound", sound);
+for (let seed = Number(from); seed < Number(to); seed++) {
+  const name = names[seed % names.length] ?? "";
+  const bytes = Buffer.from(sound);
+  damages[name]?.(bytes, createRandom(seed));
+  await tell(`${seed}`, bytes);
+}
+
+/** One line: the label, then digests of all that could be read and of the same after some writes, or the error. */
+async function tell(label: string, bytes: Buffer): Promise<void> {
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory);
+  writeFileSync(join(directory, "store.mdb"), bytes);
+  writeSync(1, `${label}:`);
+  try {
+    const before = await withStore(digest);
+    await withStore((store) => writeALittle(store, 4));
+    writeSync(1, `${before} ${await withStore(digest)}\n`);
+  } catch (error) {
+    writeSync(1, `${isStoreError(error) ? `${error.code} ${error.message}` : `unexpected ${error}`}\n`);
+  }
+}
+
+async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openLmdbStore({ directory });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}

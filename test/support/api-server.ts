@@ -1,0 +1,124 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { Agent, request as httpsRequest } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { defaultFeatures, type Features } from "../../src/api/feature-gates.ts";
+import type { KubeObject } from "../../src/api/objects.ts";
+import { type StoreOptions, startControlPlane } from "../../src/cluster.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+
+export interface TestServer {
+  readonly url: string;
+  readonly kubeconfig: string;
+  readonly dataDir: string;
+  /** As the administrator, unless other headers say otherwise. */
+  call(method: string, path: string, options?: CallOptions): Promise<Response>;
+  /** The same for a request that must succeed. */
+  json<T = KubeObject>(method: string, path: string, body?: unknown): Promise<T>;
+  close(): Promise<void>;
+}
+
+interface CallOptions {
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Without the client certificate. */
+  anonymous?: boolean;
+}
+
+interface Response {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  json<T = KubeObject>(): T;
+}
+
+/** A real server on a real port, with a store of its own. */
+export async function startTestServer(
+  options: { features?: Partial<Features>; store?: StoreOptions; tokenFile?: string; dataDir?: string } = {},
+): Promise<TestServer> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "kindling-test-")));
+  const server = await startControlPlane({
+    dataDir,
+    store: options.store ?? { kind: "memory" },
+    listen: { host: "127.0.0.1", port: 0 },
+    features: { ...defaultFeatures, ...options.features },
+    logger: silentLogger,
+    tokenFile: options.tokenFile,
+  });
+  const credentials = await readCredentials(server.kubeconfig);
+  const agents = {
+    admin: new Agent({ keepAlive: true, maxSockets: 64, ...credentials }),
+    anonymous: new Agent({ keepAlive: true, ca: credentials.ca }),
+  };
+
+  const call: TestServer["call"] = (method, path, { body, headers = {}, anonymous = false } = {}) =>
+    send(new URL(path, server.url), {
+      method,
+      body,
+      headers,
+      agent: anonymous ? agents.anonymous : agents.admin,
+    });
+
+  return {
+    url: server.url,
+    kubeconfig: server.kubeconfig,
+    dataDir,
+    call,
+    async json(method, path, body) {
+      const response = await call(method, path, { body });
+      if (response.status >= 300) throw new Error(`${method} ${path}: ${response.status} ${response.text}`);
+      return response.json();
+    },
+    async close() {
+      agents.admin.destroy();
+      agents.anonymous.destroy();
+      await server.close();
+      if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function readCredentials(
+  kubeconfig: string,
+): Promise<{ ca: Buffer; cert: Buffer; key: Buffer }> {
+  const { clusters, users } = parse(await readFile(kubeconfig, "utf8"));
+  const decode = (text: string) => Buffer.from(text, "base64");
+  return {
+    ca: decode(clusters[0].cluster["certificate-authority-data"]),
+    cert: decode(users[0].user["client-certificate-data"]),
+    key: decode(users[0].user["client-key-data"]),
+  };
+}
+
+interface SendOptions {
+  method: string;
+  body: unknown;
+  headers: Record<string, string>;
+  agent: Agent;
+}
+
+function send(url: URL, { body, headers, ...options }: SendOptions): Promise<Response> {
+  const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  const length = payload === undefined ? 0 : Buffer.byteLength(payload);
+  const defaults =
+    payload === undefined ? {} : { "content-type": "application/json", "content-length": String(length) };
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest(url, { ...options, headers: { ...defaults, ...headers } }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString();
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          json: () => JSON.parse(text),
+        });
+      });
+    });
+    request.on("error", reject);
+    request.end(payload);
+  });
+}
