@@ -49,13 +49,6 @@ export default {
     },
     { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
     {
-      name: "client-node-is-types-only",
-      comment: "@kubernetes/client-node lends its types; its runtime is never loaded by the product",
-      severity: "error",
-      from: { path: "^src/", pathNot: "\\.test\\.ts$" },
-      to: { path: "@kubernetes/client-node", dependencyTypesNot: ["type-only"] },
-    },
-    {
       name: "tests-are-leaves",
       severity: "error",
       from: { pathNot: "\\.test\\.ts$" },

@@ -19,7 +19,10 @@ const server = createServer(
     const path = request.url ?? "/";
     if (request.method === "GET") {
       const body = objects.get(path);
-      response.writeHead(body ? 200 : 404, { "content-type": "application/json", "content-length": body?.length ?? 0 });
+      response.writeHead(body ? 200 : 404, {
+        "content-type": "application/json",
+        "content-length": body?.length ?? 0,
+      });
       response.end(body);
       return;
     }
@@ -27,13 +30,18 @@ const server = createServer(
     request.on("data", (chunk) => chunks.push(chunk));
     request.on("end", () => void write(path, Buffer.concat(chunks).toString(), request.method === "POST"));
     async function write(path: string, text: string, create: boolean): Promise<void> {
-      const object = create ? JSON.parse(text) : { ...JSON.parse((objects.get(path) ?? "{}").toString()), ...JSON.parse(text) };
+      const object = create
+        ? JSON.parse(text)
+        : { ...JSON.parse((objects.get(path) ?? "{}").toString()), ...JSON.parse(text) };
       object.metadata = { ...object.metadata, uid: randomUUID(), resourceVersion: String(++revision) };
       const key = create ? `${path}/${object.metadata.name}` : path;
       const body = Buffer.from(JSON.stringify(object));
       await database.put(key, body);
       objects.set(key, body);
-      response.writeHead(create ? 201 : 200, { "content-type": "application/json", "content-length": body.length });
+      response.writeHead(create ? 201 : 200, {
+        "content-type": "application/json",
+        "content-length": body.length,
+      });
       response.end(body);
     }
   },

@@ -39,23 +39,13 @@ const kinds = [
 ];
 // A definition belongs to the first group that reaches it, and core, which all others refer to, comes first.
 kinds.sort((a, b) => Number(a.group !== "") - Number(b.group !== ""));
-for (const name of [
-  "Status",
-  "DeleteOptions",
-  "APIVersions",
-  "APIGroupList",
-  "APIResourceList",
-  "WatchEvent",
-]) {
-  define(`V1${name}`, "meta");
-}
+for (const name of ["V1Status", "V1DeleteOptions"]) define(name, "meta");
 for (const { group, version, kind } of kinds) {
   const owner = group.split(".")[0] || "core";
   const model = capitalized(version) + kind;
-  const name = define(
-    existsSync(`${modelsDir}/${capitalized(owner)}${model}.js`) ? capitalized(owner) + model : model,
-    owner,
-  );
+  // Where two groups have a model of one name, the group is part of the name.
+  const ownModel = capitalized(owner) + model;
+  const name = define(existsSync(`${modelsDir}/${ownModel}.js`) ? ownModel : model, owner);
   definitions[name].kind = { group, version, kind };
 }
 
@@ -78,10 +68,9 @@ function define(className, owner) {
   definitions[name] = definition;
   descriptions[name] = model.descriptions;
   for (const { baseName, type, format } of model.attributes) {
-    const field = `${name} ${baseName}`;
-    definition.fields[baseName] = quantityFields.has(field)
-      ? typeOf(type, "quantity")
-      : typeOf(type, format, (refersTo) => define(refersTo, owner));
+    const special = quantityFields.has(`${name} ${baseName}`) ? "quantity" : format;
+    definition.fields[baseName] =
+      baseName === "fieldsV1" ? "fieldsV1" : typeOf(type, special, (refersTo) => define(refersTo, owner));
   }
   const kept = Object.keys(definition.fields).filter((baseName) => isKept(name, baseName));
   if (kept.length > 0) definition.kept = kept;

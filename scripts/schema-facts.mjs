@@ -2,9 +2,8 @@
 
 /** Definitions of `meta/v1`, whoever refers to them. */
 export const metaDefinitions = names(`
-  APIGroup APIGroupList APIResource APIResourceList APIVersions Condition DeleteOptions FieldSelectorRequirement
-  GroupVersionForDiscovery LabelSelector LabelSelectorRequirement ListMeta ManagedFieldsEntry ObjectMeta OwnerReference
-  Preconditions ServerAddressByClientCIDR ShardInfo Status StatusCause StatusDetails WatchEvent
+  Condition DeleteOptions FieldSelectorRequirement LabelSelector LabelSelectorRequirement ListMeta ManagedFieldsEntry
+  ObjectMeta OwnerReference Preconditions ShardInfo Status StatusCause StatusDetails
 `);
 
 /** Definitions of `core/v1` that only other groups refer to. */
@@ -159,7 +158,6 @@ export const valueFields = table(`
   core.v1.WeightedPodAffinityTerm: podAffinityTerm
   discovery.v1.Endpoint: conditions
   events.v1.Event: deprecatedSource regarding
-  meta.v1.APIGroup: preferredVersion
   rbac.v1.ClusterRoleBinding: roleRef
   rbac.v1.RoleBinding: roleRef
 `);

@@ -20,7 +20,13 @@ export interface WrkResult {
 }
 
 /** Debian's wrk: a load generator that is faster than what it measures. */
-export async function runWrk({ url, script, seconds, connections, headers = {} }: WrkRun): Promise<WrkResult> {
+export async function runWrk({
+  url,
+  script,
+  seconds,
+  connections,
+  headers = {},
+}: WrkRun): Promise<WrkResult> {
   const folder = await mkdtemp(join(tmpdir(), "kindling-wrk-"));
   const file = join(folder, "request.lua");
   await writeFile(file, script ?? "");

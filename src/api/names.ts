@@ -1,7 +1,7 @@
 /**
  * The grammars of Kubernetes names. Each function returns what is wrong with a value, in upstream's words, and
  * nothing for a good one. The regular expressions in messages are upstream's; those that decide accept the same
- * strings and never backtrack.
+ * strings and never backtrack. A name that was left out is an empty one.
  */
 type Problems = readonly string[];
 const none: Problems = [];
@@ -36,7 +36,7 @@ export function generateNameProblems(rule: NameRule, prefix: string): Problems {
   return nameProblems(rule, completed);
 }
 
-export function dnsLabelProblems(value: string): Problems {
+export function dnsLabelProblems(value = ""): Problems {
   if (value.length <= 63 && dnsLabel.test(value)) return none;
   const problems = value.length > 63 ? [maxLength(63)] : [];
   if (!dnsLabel.test(value)) {
@@ -53,7 +53,7 @@ export function dnsLabelProblems(value: string): Problems {
   return problems;
 }
 
-export function dnsSubdomainProblems(value: string): Problems {
+export function dnsSubdomainProblems(value = ""): Problems {
   if (value.length <= 253 && dnsSubdomain.test(value)) return none;
   const problems = value.length > 253 ? [maxLength(253)] : [];
   if (!dnsSubdomain.test(value)) {
@@ -68,7 +68,7 @@ export function dnsSubdomainProblems(value: string): Problems {
   return problems;
 }
 
-export function dns1035LabelProblems(value: string): Problems {
+export function dns1035LabelProblems(value = ""): Problems {
   if (value.length <= 63 && dns1035Label.test(value)) return none;
   const problems = value.length > 63 ? [maxLength(63)] : [];
   if (!dns1035Label.test(value)) {
@@ -86,7 +86,7 @@ export function dns1035LabelProblems(value: string): Problems {
 const dnsSubdomainUnderscore = /^_?[a-z0-9]+(?:[-_]+[a-z0-9]+)*(?:\._?[a-z0-9]+(?:[-_]+[a-z0-9]+)*)*$/;
 
 /** DNS search domains: SRV-like names are in use there. */
-export function dnsSubdomainWithUnderscoreProblems(value: string): Problems {
+export function dnsSubdomainWithUnderscoreProblems(value = ""): Problems {
   const problems = value.length > 253 ? [maxLength(253)] : [];
   if (!dnsSubdomainUnderscore.test(value)) {
     const label = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
@@ -101,7 +101,7 @@ export function dnsSubdomainWithUnderscoreProblems(value: string): Problems {
   return problems;
 }
 
-export function pathSegmentProblems(name: string): Problems {
+export function pathSegmentProblems(name = ""): Problems {
   if (name === "." || name === "..") return [`may not be '${name}'`];
   return pathSegmentPrefixProblems(name);
 }
@@ -111,7 +111,7 @@ function pathSegmentPrefixProblems(name: string): Problems {
 }
 
 /** Keys of labels and annotations, finalizers, resource names: `example.com/name`. */
-export function qualifiedNameProblems(value: string): Problems {
+export function qualifiedNameProblems(value = ""): Problems {
   const slash = value.indexOf("/");
   const name = slash < 0 ? value : value.slice(slash + 1);
   const goodPrefix = slash < 0 || (slash > 0 && slash <= 253 && dnsSubdomain.test(value.slice(0, slash)));
@@ -144,7 +144,7 @@ function explainQualifiedName(value: string): string[] {
   return problems;
 }
 
-export function labelValueProblems(value: string): Problems {
+export function labelValueProblems(value = ""): Problems {
   if (value === "" || (value.length <= 63 && labelName.test(value))) return none;
   const problems = value.length > 63 ? ["must be no more than 63 bytes"] : [];
   if (!labelName.test(value)) {
@@ -160,14 +160,14 @@ export function labelValueProblems(value: string): Problems {
 }
 
 /** Since 1.34 nearly any printable name will do. */
-export function envVarNameProblems(value: string): Problems {
+export function envVarNameProblems(value = ""): Problems {
   if (value === "") return ["environment variable name must be non-empty"];
   if (/^[ -<>-~]+$/.test(value)) return none;
   return ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 }
 
 /** Keys of config maps and secrets become file names. */
-export function configKeyProblems(value: string): Problems {
+export function configKeyProblems(value = ""): Problems {
   const problems = value.length > 253 ? [maxLength(253)] : [];
   if (!/^[-._a-zA-Z0-9]+$/.test(value)) {
     problems.push(
@@ -183,7 +183,7 @@ export function configKeyProblems(value: string): Problems {
   return problems;
 }
 
-export function httpHeaderNameProblems(value: string): Problems {
+export function httpHeaderNameProblems(value = ""): Problems {
   if (/^[-A-Za-z0-9]+$/.test(value)) return none;
   return [
     regexHint("a valid HTTP header must consist of alphanumeric characters or '-'", "[-A-Za-z0-9]+", [
@@ -193,7 +193,7 @@ export function httpHeaderNameProblems(value: string): Problems {
 }
 
 /** IANA service names: names of container and service ports. */
-export function portNameProblems(name: string): Problems {
+export function portNameProblems(name = ""): Problems {
   const problems: string[] = [];
   if (name.length > 15) problems.push(maxLength(15));
   if (!/^[-a-z0-9]+$/.test(name)) {
@@ -205,7 +205,7 @@ export function portNameProblems(name: string): Problems {
   return problems;
 }
 
-export function portNumberProblems(port: number): Problems {
+export function portNumberProblems(port = 0): Problems {
   return rangeProblems(port, 1, 65535);
 }
 
@@ -218,7 +218,7 @@ export function userIdProblems(id: number): Problems {
   return rangeProblems(id, 0, 2 ** 31 - 1);
 }
 
-export function percentProblems(value: string): Problems {
+export function percentProblems(value = ""): Problems {
   if (/^[0-9]+%$/.test(value)) return none;
   return [
     regexHint("a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%", [

@@ -31,6 +31,8 @@ const maxDigits = 400;
 const maxExponent = 300;
 
 const billion = 1_000_000_000n;
+/** Bytes are counted in 64 bits. */
+const largestBinary: Quantity = { nanos: ((1n << 63n) - 1n) * billion, format: "BinarySI" };
 
 /** The same few amounts are in every pod: those read lately are kept. */
 const known = new Map<string, Quantity>();
@@ -65,8 +67,7 @@ function scale(digits: bigint, fractionDigits: number, suffix: string): Quantity
   if (binary > 0) {
     const units = digits * 1024n ** BigInt(binary);
     const nanos = shiftDecimal(units, 9 - fractionDigits);
-    const max = ((1n << 63n) - 1n) * billion;
-    return { nanos: nanos > max ? max : nanos, format: "BinarySI" };
+    return nanos > largestBinary.nanos ? largestBinary : { nanos, format: "BinarySI" };
   }
   const exponent = decimalExponents.get(suffix);
   if (exponent !== undefined) {

@@ -4,7 +4,7 @@ import type { Answer, ApiRequest, BytesAnswer, WatchAnswer } from "./api-request
 import { wantsPretty } from "./encode.ts";
 import { negotiate } from "./negotiate.ts";
 import type { ObjectRef } from "./registry.ts";
-import { render } from "./render.ts";
+import { plainObject, render } from "./render.ts";
 import type { ResourceRequest } from "./request-info.ts";
 import {
   handleResource,
@@ -15,7 +15,7 @@ import {
 import { handleBinding } from "./subresource/binding.ts";
 import { handleEviction } from "./subresource/eviction.ts";
 import { handleFinalize } from "./subresource/finalize.ts";
-import { handleScale } from "./subresource/scale.ts";
+import { handleScale, scaleKind } from "./subresource/scale.ts";
 import { parseIncludeObject } from "./table/build-table.ts";
 import { runWatch } from "./verb/watch.ts";
 import { presenterFor } from "./watch-presenter.ts";
@@ -45,7 +45,32 @@ export async function answerRequest(
   if (review) return rendered(deps, request, info.resource ?? reviewResource(info), review);
   if (!isServed(info)) throw pathNotFound();
   if (info.verb === "watch") return startWatch(deps, request, info);
-  return rendered(deps, request, info.resource, await answerServed(deps, request, info));
+  return rendered(deps, request, shownAs(info), await answerServed(deps, request, info));
+}
+
+/** The kind whose columns a table of the answer has. */
+function shownAs({ resource, subresource }: ServedRequest): Resource {
+  return subresource === "scale" ? { ...resource, ...scaleKind } : resource;
+}
+
+/**
+ * The most frequent request of all, the GET of one object as plain JSON, without a promise on its way: undefined
+ * where it is anything else, or the object is not there, and the whole of `answerRequest` is needed.
+ */
+export function answerAtOnce(
+  deps: ApiHandlerDeps,
+  request: Pick<ApiRequest, "info" | "query" | "headers">,
+): BytesAnswer | undefined {
+  const { info, query, headers } = request;
+  if (info.kind !== "resource" || info.verb !== "get" || info.subresource !== "" || !info.resource)
+    return undefined;
+  if (deps.reader.shared || query.size > 0 || !isServed(info)) return undefined;
+  const { resource, name } = info;
+  const { as, format, pretty } = negotiate(headers.accept);
+  if (as !== "object" || format !== "json" || pretty || wantsPretty({ userAgent: headers["user-agent"] }))
+    return undefined;
+  const object = deps.registry.peek({ resource, namespace: resource.namespaced ? info.namespace : "", name });
+  return object && plainObject(object, resource);
 }
 
 function isServed(info: ResourceRequest): info is ServedRequest {

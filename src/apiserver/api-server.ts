@@ -7,9 +7,10 @@ import type { Node, Pod } from "../api/objects.ts";
 import { findResource, type Resource } from "../api/resources.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { runCompaction } from "../store/compaction.ts";
 import type { Store } from "../store/store.ts";
 import { createAdmission } from "./admission/admission.ts";
-import { type ApiHandlerDeps, answerRequest } from "./api-handler.ts";
+import { type ApiHandlerDeps, answerAtOnce, answerRequest } from "./api-handler.ts";
 import type { Pki } from "./auth/pki/pki.ts";
 import { createTokenAuthenticator } from "./auth/token/authenticate-token.ts";
 import { jwks, jwksPath, openidConfiguration, openidConfigurationPath } from "./auth/token/openid.ts";
@@ -17,12 +18,15 @@ import { signingKeyOf } from "./auth/token/signing-key.ts";
 import type { StaticTokens } from "./auth/token/token-file.ts";
 import { bootstrapCluster } from "./bootstrap.ts";
 import { loadWatchCache } from "./cache/watch-cache.ts";
+import { aggregateClusterRoles } from "./cluster-role-aggregation.ts";
 import { createDiscoveryHandler } from "./discovery/discovery-handler.ts";
 import { createGatekeeper } from "./gatekeeper.ts";
+import type { HealthCheck } from "./health.ts";
 import { createApiListener } from "./http/api-listener.ts";
 import { storedKindOf, storedKinds } from "./kinds.ts";
 import { createApiMetrics } from "./metrics.ts";
 import { createMinuteTicker } from "./minute-ticker.ts";
+import { namespaceDefaults } from "./namespace-defaults.ts";
 import { createObjectReader } from "./object-reader.ts";
 import { createOpenApiHandler } from "./openapi/openapi-handler.ts";
 import { createPages } from "./pages.ts";
@@ -56,30 +60,45 @@ const apiAudiences = [issuer];
 
 /** Serves the API over a store. Resolves once the server is ready. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { store, pki, features, clock = systemClock } = options;
+  const { store, pki, clock = systemClock } = options;
+  const { host } = options.listen;
   const logger = options.logger.component("apiserver");
   const stop = new AbortController();
 
   const cache = await loadWatchCache({ store, clock, logger, kinds: storedKinds });
-  const running: Promise<void>[] = [cache.run(stop.signal)];
   const registry = createRegistry({ store, cache, kindOf: storedKindOf });
-  const reader = createObjectReader({ store, cache, clock, kindOf: storedKindOf });
-  const serviceAddresses = createServiceAddresses({ store, services: registry.cache(serviceResource) });
-
-  const signingKey = signingKeyOf(pki.serviceAccountKey);
-  const tokenObjects = createTokenObjects(registry);
-  const authenticateToken = createTokenAuthenticator({
-    issuer,
-    apiAudiences,
-    keys: [signingKey],
-    objects: boundObjects(tokenObjects),
-    ...(options.staticTokens && { staticTokens: options.staticTokens }),
-    now: clock.now,
-  });
-  const gatekeeper = createGatekeeper({ registry, clock, logger, authenticateToken, apiAudiences });
   const ticker = createMinuteTicker(clock);
-  running.push(ticker.run(stop.signal));
+  const running = [
+    cache.run(stop.signal),
+    ticker.run(stop.signal),
+    runCompaction({ store, clock, logger, signal: stop.signal }),
+  ];
+  const services = registry.cache(serviceResource);
+  const serviceAddresses = createServiceAddresses({ store, services, logger });
+  running.push(serviceAddresses.run(stop.signal));
+  ticker.add(() => {
+    serviceAddresses
+      .repair()
+      .catch((error: unknown) => logger.warn("unused service addresses were not freed", { error }));
+  });
+  aggregateClusterRoles(registry, logger);
 
+  const tokens = createTokens(registry, options, clock);
+  const gatekeeper = createGatekeeper({
+    registry,
+    clock,
+    logger,
+    authenticateToken: tokens.authenticate,
+    apiAudiences,
+  });
+  const { authorize, rbac, rbacSource } = gatekeeper;
+  const admit = createAdmission({
+    registry,
+    serviceAddresses,
+    authorize,
+    rulesFor: rbac.rulesFor,
+    source: rbacSource,
+  });
   const metrics = createApiMetrics({
     watchers: () =>
       storedKinds.reduce((sum, { resource }) => sum + registry.cache(resource).watcherCount(), 0),
@@ -89,71 +108,97 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         count: registry.cache(resource).size(),
       })),
   });
-  let ready = false;
-  const checks = {
-    ping: { name: "ping", check: async () => {} },
-    store: { name: "store", check: async () => void (await store.currentRevision()) },
-    bootstrap: {
-      name: "poststarthook/bootstrap",
-      check: async () => {
-        if (!ready) throw new Error("the cluster's own objects are still being written");
-      },
-    },
-  };
+  const health = createHealth(store);
 
-  const server = createApiListener({
+  const listener = createApiListener({
     tls: { cert: pki.serving.cert, key: pki.serving.key, ca: pki.authority.cert },
     logger,
     metrics,
     admitCaller: gatekeeper.admitCaller,
     answer: (request) => answerRequest(handler, request),
-    proxy: createProxy(registry, pki, options.listen.host),
+    answerAtOnce: (request) => answerAtOnce(handler, request),
+    proxy: createProxy(registry, pki, host),
   });
-  const port = await listen(server, options.listen);
-  const url = `https://${formatHost(options.listen.host)}:${port}`;
-
-  const handler: ApiHandlerDeps = {
-    registry,
-    reader,
-    clock,
-    features,
-    strategyFor,
-    admit: createAdmission({ registry, serviceAddresses }),
-    everyMinute: ticker.add,
-    issueToken: (request, ref) =>
-      handleToken(
-        { issuer, apiAudiences, key: signingKey, objects: tokenObjects, newId: randomUUID, now: clock.now },
-        request,
-        ref,
-      ),
-    review: createReviews({ ...gatekeeper, authenticateToken, apiAudiences, clock }),
-    page: createPages({
-      discovery: createDiscoveryHandler({ serverAddress: `${formatHost(options.listen.host)}:${port}` }),
-      openApi: createOpenApiHandler(),
-      openId: new Map([
-        [openidConfigurationPath, () => openidConfiguration({ issuer, server: url })],
-        [jwksPath, () => jwks([signingKey])],
-      ]),
-      metrics,
-      live: [checks.ping, checks.store],
-      ready: [checks.ping, checks.store, checks.bootstrap],
-    }),
-  };
   async function close(): Promise<void> {
     stop.abort();
-    server.closeAllConnections();
-    await new Promise<void>((resolve) => server.close(() => resolve()));
+    listener.closeAllConnections();
+    await new Promise<void>((resolve) => listener.close(() => resolve()));
     await Promise.all(running);
   }
+
+  // Nobody can ask before the handler is there: requests come in later turns of the event loop.
+  let handler: ApiHandlerDeps;
   try {
-    await bootstrapCluster(handler, { port, advertised: advertisedAddress(options.listen.host) });
+    const port = await listen(listener, options.listen);
+    const url = `https://${formatHost(host)}:${port}`;
+    handler = {
+      registry,
+      reader: createObjectReader({ store, cache, clock, kindOf: storedKindOf }),
+      clock,
+      features: options.features,
+      strategyFor,
+      admit,
+      companions: ({ kind, metadata }) =>
+        kind === "Namespace" ? namespaceDefaults(metadata.name ?? "", pki.authority.cert) : [],
+      everyMinute: ticker.add,
+      issueToken: (request, ref) => handleToken({ ...tokens.issuing, admit }, request, ref),
+      review: createReviews({ authorize, rbac, authenticateToken: tokens.authenticate, apiAudiences, clock }),
+      page: createPages({
+        discovery: createDiscoveryHandler({ serverAddress: `${formatHost(host)}:${port}` }),
+        openApi: createOpenApiHandler(),
+        openId: tokens.openId(url),
+        metrics,
+        ...health.checks,
+      }),
+    };
+    await bootstrapCluster(handler, { port, advertised: advertisedAddress(host) });
+    health.setReady();
+    logger.info("serving", { url });
+    return { url, close };
   } catch (error) {
     await close();
     throw error;
   }
-  ready = true;
-  logger.info("serving", { url });
-  return { url, close };
+}
+
+/** Service account tokens: who a token is for, new ones, and what others need to check them. */
+function createTokens(registry: Registry, { pki, staticTokens }: ApiServerOptions, { now }: Clock) {
+  const key = signingKeyOf(pki.serviceAccountKey);
+  const objects = createTokenObjects(registry);
+  return {
+    authenticate: createTokenAuthenticator({
+      issuer,
+      apiAudiences,
+      keys: [key],
+      objects: boundObjects(objects),
+      ...(staticTokens && { staticTokens }),
+      now,
+    }),
+    issuing: { issuer, apiAudiences, key, objects, newId: randomUUID, now },
+    openId: (server: string): ReadonlyMap<string, () => object> =>
+      new Map([
+        [openidConfigurationPath, () => openidConfiguration({ issuer, server })],
+        [jwksPath, () => jwks([key])],
+      ]),
+  };
+}
+
+function createHealth(store: Store) {
+  let ready = false;
+  const ping: HealthCheck = { name: "ping", check: async () => {} };
+  const storeCheck: HealthCheck = { name: "store", check: async () => void (await store.currentRevision()) };
+  const bootstrap: HealthCheck = {
+    name: "poststarthook/bootstrap",
+    check: async () => {
+      if (!ready) throw new Error("the cluster's own objects are still being written");
+    },
+  };
+  return {
+    checks: { live: [ping, storeCheck], ready: [ping, storeCheck, bootstrap] },
+    setReady: () => {
+      ready = true;
+    },
+  };
 }
 
 /** Clusters of one machine have their kubelets on loopback; a server that others reach must not be led there. */
@@ -170,9 +215,16 @@ function createProxy(registry: Registry, { kubeletClient }: Pki, host: string) {
 
 function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EADDRINUSE") return reject(error);
+      reject(
+        new Error(
+          `port ${port} of ${host} is in use by another process; choose another with --listen ${host}:PORT`,
+        ),
+      );
+    });
     server.listen({ host, port, backlog: 4_096 }, () => {
-      server.off("error", reject);
+      server.removeAllListeners("error");
       resolve((server.address() as AddressInfo).port);
     });
   });

@@ -12,7 +12,7 @@ export async function bodyAsJson(body: Buffer, contentType: string | undefined):
 }
 
 /** `application/json; charset=utf-8` without its parameters; JSON where nothing is said. */
-export function mediaTypeOf(contentType: string | undefined): string {
+function mediaTypeOf(contentType: string | undefined): string {
   if (!contentType) return "application/json";
   const end = contentType.indexOf(";");
   return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();

@@ -1,12 +1,11 @@
 import type { KubeObject } from "../api/objects.ts";
-import { findResourceOfKind } from "../api/resources.ts";
-import { StatusError } from "../api/status-error.ts";
 import { type PolicyAction, reconcilePolicy } from "./auth/bootstrap-policy/reconcile-policy.ts";
 import type { RbacObject } from "./auth/rbac/objects.ts";
 import { mastersGroup, type UserInfo } from "./auth/user-info.ts";
 import { apiEndpointSlice, clusterObjects } from "./cluster-objects.ts";
-import type { ObjectRef } from "./registry.ts";
-import { createObject } from "./verb/create.ts";
+import { lookupOf } from "./object-lookup.ts";
+import { refOf } from "./registry.ts";
+import { createIfMissing } from "./verb/create.ts";
 import { deleteObject } from "./verb/delete.ts";
 import { replaceObject } from "./verb/update.ts";
 import type { WriteDeps } from "./writer.ts";
@@ -21,10 +20,7 @@ export async function bootstrapCluster(
 ): Promise<void> {
   const write = { user: serverUser, dryRun: false, warnings: [] };
 
-  async function create(object: KubeObject): Promise<void> {
-    const { resource, namespace } = refOf(object);
-    await createObject(deps, { ...write, resource, namespace, object }).catch(ignoreExisting);
-  }
+  const create = (object: KubeObject) => createIfMissing(deps, object, serverUser);
   async function replace(object: KubeObject): Promise<void> {
     await replaceObject(deps, { ...write, ref: refOf(object), subresource: "", object });
   }
@@ -38,6 +34,12 @@ export async function bootstrapCluster(
   const namespaces = missing.filter((object) => object.kind === "Namespace");
   // Everything else lives in one of them.
   await Promise.all(namespaces.map(create));
+  // A crash may have come between a namespace and what belongs in it.
+  const companions = [...lookupOf(deps.registry, "", "namespaces").all()]
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .flatMap(deps.companions)
+    .filter((object) => !deps.registry.peek(refOf(object)));
+  await Promise.all(companions.map(create));
   const find = (expected: RbacObject) =>
     deps.registry.peek(refOf(expected))?.parse() as RbacObject | undefined;
   const slice = server.advertised && apiEndpointSlice({ address: server.advertised, port: server.port });
@@ -46,14 +48,4 @@ export async function bootstrapCluster(
     ...reconcilePolicy(find).map(carryOut),
     slice && (deps.registry.peek(refOf(slice)) ? replace(slice) : create(slice)),
   ]);
-}
-
-function refOf(object: KubeObject): ObjectRef {
-  const resource = findResourceOfKind(object.apiVersion, object.kind);
-  if (!resource) throw new Error(`${object.apiVersion} ${object.kind} is not served`);
-  return { resource, namespace: object.metadata.namespace ?? "", name: object.metadata.name ?? "" };
-}
-
-function ignoreExisting(error: unknown): void {
-  if (!(error instanceof StatusError) || error.reason !== "AlreadyExists") throw error;
 }

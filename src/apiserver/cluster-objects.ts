@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/objects.ts";
-import { apiServiceAddress } from "./service-addresses.ts";
+import { apiServiceAddress } from "./service-claims.ts";
 
 const systemNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 

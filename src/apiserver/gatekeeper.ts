@@ -6,7 +6,7 @@ import { StatusError, unauthorized } from "../api/status-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Attributes, Authorize } from "./auth/attributes.ts";
-import { authenticate } from "./auth/authentication/authenticate.ts";
+import { type Authentication, authenticate } from "./auth/authentication/authenticate.ts";
 import { impersonate } from "./auth/authentication/impersonate.ts";
 import { readImpersonation } from "./auth/authentication/read-impersonation.ts";
 import { createAuthorizer } from "./auth/authorizer.ts";
@@ -25,8 +25,12 @@ import type { RequestInfo } from "./request-info.ts";
 
 /** Who may come in, and what they may do. */
 export interface Gatekeeper {
-  /** Throws 401 and 403. */
-  admitCaller(request: IncomingMessage, info: RequestInfo, query: URLSearchParams): Promise<UserInfo>;
+  /** Throws 401 and 403. Answers at once where nothing has to be looked up. */
+  admitCaller(
+    request: IncomingMessage,
+    info: RequestInfo,
+    query: URLSearchParams,
+  ): UserInfo | Promise<UserInfo>;
   readonly authorize: Authorize;
   readonly rbac: RbacAuthorizer;
   readonly rbacSource: RbacSource;
@@ -51,19 +55,25 @@ export function createGatekeeper(deps: GatekeeperDeps): Gatekeeper {
   }
   const authorize = createAuthorizer(createNodeAuthorizer(createLiveGraph(registry)), rbac);
 
-  async function admitCaller(
-    request: IncomingMessage,
-    info: RequestInfo,
-    query: URLSearchParams,
-  ): Promise<UserInfo> {
+  function admitCaller(request: IncomingMessage, info: RequestInfo, query: URLSearchParams) {
     const socket = request.socket as TLSSocket;
-    const authorization = request.headers.authorization;
-    const caller = await authenticate(
+    const { authorization } = request.headers;
+    const caller = authenticate(
       { socket, authorization },
       { authenticateToken, apiAudiences, now: clock.now },
     );
+    if (caller instanceof Promise) return caller.then((known) => admitKnown(known, request, info, query));
+    return admitKnown(caller, request, info, query);
+  }
+
+  function admitKnown(
+    caller: Authentication,
+    request: IncomingMessage,
+    info: RequestInfo,
+    query: URLSearchParams,
+  ): UserInfo {
     if (caller.kind === "unauthorized") {
-      logger.info("refused a credential", { reason: caller.reason, from: socket.remoteAddress });
+      logger.info("refused a credential", { reason: caller.reason, from: request.socket.remoteAddress });
       throw unauthorized();
     }
     const own = attributesOf(caller.user, info, query);

@@ -3,7 +3,7 @@ import { findResource, type Resource } from "../api/resources.ts";
 import { keyPrefix } from "./object-key.ts";
 import type { Registry } from "./registry.ts";
 
-/** Typed access to the objects of one kind, for the server's own needs. What it gives is a copy. */
+/** Typed access to the objects of one kind, for the server's own needs. What it gives must not be changed. */
 export interface ObjectLookup<T extends KubeObject = KubeObject> {
   readonly resource: Resource;
   /** From the cache, without waiting. */
@@ -26,16 +26,16 @@ export function lookupOf<T extends KubeObject>(
   const cache = registry.cache(resource);
   return {
     resource,
-    cached: (namespace, name) => registry.peek({ resource, namespace, name })?.parse() as T | undefined,
+    cached: (namespace, name) => registry.peek({ resource, namespace, name })?.view() as T | undefined,
     async current(namespace, name) {
-      return (await registry.find({ resource, namespace, name }))?.parse() as T | undefined;
+      return (await registry.find({ resource, namespace, name }))?.view() as T | undefined;
     },
     *all(namespace) {
-      for (const object of cache.range(keyPrefix(resource, namespace))) yield object.parse() as T;
+      for (const object of cache.range(keyPrefix(resource, namespace))) yield object.view() as T;
     },
     onChange: (listener) =>
       cache.watch({ kind: "all" }, ({ before, after }) =>
-        listener(before?.parse() as T | undefined, after?.parse() as T | undefined),
+        listener(before?.view() as T | undefined, after?.view() as T | undefined),
       ),
   };
 }

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { KubeObject, ObjectMeta } from "../api/objects.ts";
 import { toTimestamp } from "./decide-delete.ts";
 
@@ -42,6 +42,12 @@ const maxNameLength = 63;
 
 /** The prefix with five random characters, cut so that the whole is a DNS label. */
 function generateName(prefix: string): string {
-  const suffix = Array.from(randomBytes(suffixLength), (byte) => alphabet[byte % alphabet.length]).join("");
-  return prefix.slice(0, maxNameLength - suffixLength) + suffix;
+  return prefix.slice(0, maxNameLength - suffixLength) + randomSuffix();
+}
+
+/** Tells objects apart, keeps no secret. */
+export function randomSuffix(): string {
+  let suffix = "";
+  for (let i = 0; i < suffixLength; i++) suffix += alphabet[Math.floor(Math.random() * alphabet.length)];
+  return suffix;
 }

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../api/objects.ts";
-import type { Resource } from "../api/resources.ts";
+import { findResourceOfKind, type Resource } from "../api/resources.ts";
 import { alreadyExists, conflict, modifiedDetail, notFound } from "../api/status-error.ts";
+import { createKeyedMutex } from "../lib/keyed-mutex.ts";
 import type { Entry, Store } from "../store/store.ts";
 import { type CachedKind, CachedObject } from "./cache/cached-object.ts";
 import type { KindCache } from "./cache/kind-cache.ts";
@@ -15,6 +16,13 @@ export interface ObjectRef {
   readonly name: string;
 }
 
+/** The object that this one is, or would be, in the store. */
+export function refOf(object: KubeObject): ObjectRef {
+  const resource = findResourceOfKind(object.apiVersion, object.kind);
+  if (!resource) throw new Error(`${object.apiVersion} ${object.kind} is not served`);
+  return { resource, namespace: object.metadata.namespace ?? "", name: object.metadata.name ?? "" };
+}
+
 /** What a change makes of the current object: a new one to be written in its place, or its removal, or nothing. */
 export type Change = { kind: "put"; object: KubeObject } | { kind: "remove" } | { kind: "keep" };
 
@@ -27,18 +35,13 @@ export interface Registry {
   /** What the cache has, which for a shared store may be a little old. */
   peek(ref: ObjectRef): CachedObject | undefined;
   create(ref: ObjectRef, object: KubeObject): Promise<CachedObject>;
-  /**
-   * Reads, decides, writes; again from the start when somebody else was faster. `decide` may run several times.
-   * With `ifRevision` it runs for that revision only, and another one is a conflict.
-   */
-  change(
-    ref: ObjectRef,
-    decide: (current: CachedObject) => Change | Promise<Change>,
-    options?: { ifRevision?: number },
-  ): Promise<ChangeResult>;
+  /** Reads, decides, writes; again from the start when somebody else was faster. `decide` may run several times. */
+  change(ref: ObjectRef, decide: Decide): Promise<ChangeResult>;
 }
 
-export type ChangeResult =
+type Decide = (current: CachedObject) => Change | Promise<Change>;
+
+type ChangeResult =
   | { readonly kind: "put"; readonly object: CachedObject }
   | { readonly kind: "removed"; readonly object: CachedObject; readonly revision: number }
   | { readonly kind: "kept"; readonly object: CachedObject };
@@ -52,6 +55,7 @@ export function createRegistry(deps: {
   kindOf: (resource: Resource) => CachedKind;
 }): Registry {
   const { store, cache, kindOf } = deps;
+  const changing = createKeyedMutex();
   const toCached = (resource: Resource, entry: Entry) => new CachedObject(kindOf(resource), entry);
 
   function peek({ resource, namespace, name }: ObjectRef): CachedObject | undefined {
@@ -98,33 +102,36 @@ export function createRegistry(deps: {
       return written(ref, key, value, result.revision);
     },
 
-    async change(ref, decide, { ifRevision } = {}) {
-      let current = await get(ref);
-      for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        if (ifRevision !== undefined && current.revision !== ifRevision) break;
-        const change = await decide(current);
-        if (change.kind === "keep") return { kind: "kept", object: current };
-        if (change.kind === "remove") {
-          const result = await store.delete(current.key, { ifRevision: current.revision });
-          if (result.kind === "deleted") {
-            await cache.reached(result.revision);
-            return { kind: "removed", object: current, revision: result.revision };
-          }
-          if (!result.current) throw notFound(ref.resource, ref.name);
-          current = toCached(ref.resource, result.current);
-          continue;
-        }
-        const value = encodeStored(change.object);
-        // A write that changes nothing takes no revision and wakes no watcher.
-        if (current.isStoredAs(value)) return { kind: "kept", object: current };
-        const result = await store.update(current.key, value, { ifRevision: current.revision });
-        if (result.kind === "updated") {
-          return { kind: "put", object: await written(ref, current.key, value, result.revision) };
+    change: (ref, decide) =>
+      // Who changes the same object through this server waits in line instead of losing the race again and again.
+      changing.run(objectKey(ref.resource, ref.namespace, ref.name), () => changeNow(ref, decide)),
+  };
+
+  async function changeNow(ref: ObjectRef, decide: Decide): Promise<ChangeResult> {
+    let current = await get(ref);
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const change = await decide(current);
+      if (change.kind === "keep") return { kind: "kept", object: current };
+      if (change.kind === "remove") {
+        const result = await store.delete(current.key, { ifRevision: current.revision });
+        if (result.kind === "deleted") {
+          await cache.reached(result.revision);
+          return { kind: "removed", object: current, revision: result.revision };
         }
         if (!result.current) throw notFound(ref.resource, ref.name);
         current = toCached(ref.resource, result.current);
+        continue;
       }
-      throw conflict(ref.resource, ref.name, modifiedDetail);
-    },
-  };
+      const value = encodeStored(change.object);
+      // A write that changes nothing takes no revision and wakes no watcher.
+      if (current.isStoredAs(value)) return { kind: "kept", object: current };
+      const result = await store.update(current.key, value, { ifRevision: current.revision });
+      if (result.kind === "updated") {
+        return { kind: "put", object: await written(ref, current.key, value, result.revision) };
+      }
+      if (!result.current) throw notFound(ref.resource, ref.name);
+      current = toCached(ref.resource, result.current);
+    }
+    throw conflict(ref.resource, ref.name, modifiedDetail);
+  }
 }

@@ -38,6 +38,11 @@ export async function render(
   };
 }
 
+/** The usual answer to the usual question. */
+export function plainObject(object: CachedObject, resource: Resource): BytesAnswer {
+  return { kind: "bytes", status: 200, headers: jsonHeaders, body: presentJson(object.json, resource) };
+}
+
 const jsonHeaders = { "content-type": jsonType };
 const yamlHeaders = { "content-type": contentTypeOf("yaml") };
 

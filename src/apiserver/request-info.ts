@@ -20,7 +20,7 @@ export interface ResourceRequest {
 }
 
 /** A request for anything else: discovery, health, metrics, OpenAPI. */
-export interface PathRequest {
+interface PathRequest {
   readonly kind: "path";
   /** The method in lower case, which is how authorization names verbs of paths. */
   readonly verb: string;

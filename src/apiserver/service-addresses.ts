@@ -1,136 +1,207 @@
-import { randomInt } from "node:crypto";
 import type * as k8s from "@kubernetes/client-node";
-import { invalid } from "../api/field-error.ts";
+import { type FieldError, invalid } from "../api/field-error.ts";
 import type { KubeObject, Wire } from "../api/objects.ts";
 import { findResource, type Resource } from "../api/resources.ts";
-import { internalError, invalidObject } from "../api/status-error.ts";
+import { invalidObject } from "../api/status-error.ts";
+import { Report } from "../api/validation/report.ts";
+import { needsHealthCheckNodePort } from "../api/validation/service.ts";
+import { type ServiceSpec, validateClusterIps } from "../api/validation/service-addresses.ts";
+import { createAsyncQueue } from "../lib/async-queue.ts";
+import type { Logger } from "../lib/logger.ts";
 import type { Store } from "../store/store.ts";
 import type { KindCache } from "./cache/kind-cache.ts";
-import { registryPrefix } from "./object-key.ts";
+import type { Change } from "./cache/watcher-index.ts";
+import {
+  addressRange,
+  createServiceClaims,
+  isServiceAddress,
+  nodePortRange,
+  type ServiceClaims,
+} from "./service-claims.ts";
+import {
+  allocatesNodePorts,
+  defaultIpFamilies,
+  hasNodePorts,
+  needsClusterIP,
+} from "./strategy/service-addresses.ts";
 
 type Service = KubeObject & Wire<k8s.V1Service>;
 
 export const serviceResource = findResource("", "v1", "services") as Resource;
 
-/** 10.96.0.0/16, without its first and last address. */
-const addressPrefix = "10.96";
-/** The address of the `kubernetes` service, which pods reach the API at. */
-export const apiServiceAddress = `${addressPrefix}.0.1`;
-const nodePorts = { first: 30_000, count: 2_768 };
-const claimPrefix = `${registryPrefix}kindling/claims/`;
-const attempts = 1_000;
-
-/**
- * Cluster addresses and node ports of services. Each one in use is a key of the store: two servers cannot give
- * the same one away, for only one of them creates the key.
- */
+/** Cluster addresses and node ports of services. */
 export interface ServiceAddresses {
-  /** Fills in what the service needs and has not got. */
-  assign(service: Service, current: Service | undefined): Promise<void>;
-  /** Frees what no service had in two runs of it: deleted services, and what a crash or a refused request left. */
+  /** Fills in what the service needs and has not got; refuses what it may not have. */
+  assign(service: Service, options: AssignOptions): Promise<void>;
+  /** Frees what services give up, as they do, until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Frees what no service has any more. */
   repair(): Promise<void>;
 }
 
-export function createServiceAddresses(deps: { store: Store; services: KindCache }): ServiceAddresses {
-  const { store, services } = deps;
-  let suspects: ReadonlySet<string> = new Set();
+interface AssignOptions {
+  readonly current: Service | undefined;
+  /** Everything is filled in, nothing is taken. */
+  readonly dryRun: boolean;
+}
 
-  async function claim(name: string, owner: string): Promise<boolean> {
-    const result = await store.create(`${claimPrefix}${name}`, Buffer.from(owner));
-    return result.kind === "created" || result.current.value.toString() === owner;
-  }
+interface ServiceAddressesDeps {
+  readonly store: Store;
+  readonly services: KindCache;
+  readonly logger: Logger;
+}
 
-  async function claimAny(kind: "ip" | "port", owner: string): Promise<string> {
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      const candidate =
-        kind === "ip" ? randomAddress() : String(nodePorts.first + randomInt(nodePorts.count));
-      const taken = await store.get(`${claimPrefix}${kind}/${candidate}`);
-      if (!taken && (await claim(`${kind}/${candidate}`, owner))) return candidate;
-    }
-    throw internalError(
-      `no free ${kind === "ip" ? "cluster address" : "node port"} was found for the service`,
-    );
-  }
+/** A reader that falls this far behind leaves the rest to `repair`. */
+const maxUnreleased = 10_000;
 
-  async function assignAddress(service: Service, owner: string): Promise<void> {
-    const { spec } = service;
-    if (!spec || spec.type === "ExternalName" || spec.clusterIP === "None") return;
-    if (!spec.clusterIP) spec.clusterIP = await claimAny("ip", owner);
-    else if (!(await claim(`ip/${spec.clusterIP}`, owner))) {
-      const error = invalid(
-        "spec.clusterIPs",
-        [spec.clusterIP],
-        "failed to allocate IP: provided IP is already allocated",
-      );
-      throw invalidObject(serviceResource, service.metadata.name ?? "", [error]);
-    }
-    spec.clusterIPs = [spec.clusterIP];
-    spec.ipFamilies ??= [spec.clusterIP.includes(":") ? "IPv6" : "IPv4"];
-    spec.ipFamilyPolicy ??= "SingleStack";
-  }
+export function createServiceAddresses({ store, services, logger }: ServiceAddressesDeps): ServiceAddresses {
+  const claims = createServiceClaims(store);
 
-  async function assignPorts(service: Service, owner: string): Promise<void> {
-    const { spec } = service;
-    if (
-      spec?.type !== "NodePort" &&
-      (spec?.type !== "LoadBalancer" || spec.allocateLoadBalancerNodePorts === false)
-    )
-      return;
-    for (const [i, port] of (spec.ports ?? []).entries()) {
-      if (!port.nodePort) port.nodePort = Number(await claimAny("port", owner));
-      else if (!(await claim(`port/${port.nodePort}`, owner))) {
-        const error = invalid(
-          `spec.ports[${i}].nodePort`,
-          port.nodePort,
-          "provided port is already allocated",
-        );
-        throw invalidObject(serviceResource, service.metadata.name ?? "", [error]);
-      }
-    }
+  async function release({ before, after, revision }: Change): Promise<void> {
+    if (!before) return;
+    const service: Service = before.view();
+    const kept = new Set(after ? claimsOf(after.view()) : []);
+    const given = claimsOf(service).filter((name) => !kept.has(name));
+    if (given.length > 0) await claims.release(given, ownerOf(service), revision);
   }
 
   return {
-    async assign(service, current) {
-      keepAddress(service, current);
-      const owner = `${service.metadata.namespace}/${service.metadata.name}`;
-      await assignAddress(service, owner);
-      await assignPorts(service, owner);
+    async assign(service, options) {
+      const { spec } = service;
+      if (!spec) return;
+      const problems = initFamilies(spec, options.current?.spec);
+      if (problems.length > 0) throw refused(service, problems);
+      const taker = createTaker(claims, service, options);
+      await assignAddress(service, spec, taker);
+      await assignPorts(service, spec, taker);
+    },
+    async run(signal) {
+      const changes = createAsyncQueue<Change>({ capacity: maxUnreleased });
+      const unsubscribe = services.watch({ kind: "all" }, (change) => void changes.push(change));
+      signal.addEventListener("abort", () => changes.end(), { once: true });
+      for await (const change of changes) {
+        await release(change).catch((error: unknown) =>
+          logger.warn("the addresses of a service were not freed", { error }),
+        );
+      }
+      unsubscribe();
     },
     async repair() {
-      const { entries } = await store.list(claimPrefix);
       const used = new Set<string>();
-      for (const cached of services.range(""))
-        for (const name of claimsOf(cached.parse())) used.add(claimPrefix + name);
-      const unused = entries.filter(({ key }) => !used.has(key));
-      // What is unused for the first time may belong to a service that is just being created.
-      for (const { key, revision } of unused)
-        if (suspects.has(key)) await store.delete(key, { ifRevision: revision });
-      suspects = new Set(unused.map(({ key }) => key));
+      for (const cached of services.range("")) for (const name of claimsOf(cached.view())) used.add(name);
+      await claims.repair(used);
     },
   };
 }
 
-/** An update that leaves the address out means the one there is. */
-function keepAddress(service: Service, current: Service | undefined): void {
-  const before = current?.spec;
-  const { spec } = service;
-  if (!spec || !before || spec.type === "ExternalName" || before.type === "ExternalName") return;
-  spec.clusterIP ||= before.clusterIP;
-  for (const port of spec.ports ?? []) {
-    port.nodePort ||= before.ports?.find(
-      (other) => other.port === port.port && other.protocol === port.protocol,
-    )?.nodePort;
-    if (!port.nodePort) delete port.nodePort;
+/** Takes addresses and ports for one request. */
+interface Taker {
+  take(name: string): Promise<boolean>;
+  takeAny(kind: "ip" | "port"): Promise<string>;
+}
+
+function createTaker(claims: ServiceClaims, service: Service, { current, dryRun }: AssignOptions): Taker {
+  const owner = ownerOf(service);
+  const held = new Set(current ? claimsOf(current) : []);
+  return {
+    async take(name) {
+      if (held.has(name)) return true;
+      return dryRun ? claims.isFree(name) : claims.claim(name, owner);
+    },
+    takeAny: (kind) => claims.claimAny(kind, dryRun ? undefined : owner),
+  };
+}
+
+/** Gives the service its families; says why it cannot have the ones it asks for in a cluster of IPv4 alone. */
+function initFamilies(spec: ServiceSpec, current: ServiceSpec | undefined): FieldError[] {
+  if (spec.type === "ExternalName") return [];
+  const at = new Report("spec");
+  validateClusterIps(spec, at, current);
+  if (at.errors.length > 0) return at.errors;
+  defaultIpFamilies(spec, "IPv4");
+  const open = spec.clusterIP === "None" && Object.keys(spec.selector ?? {}).length === 0;
+  if (open) return [];
+  if (spec.ipFamilyPolicy === "RequireDualStack") {
+    at.invalid(
+      "ipFamilyPolicy",
+      spec.ipFamilyPolicy,
+      "this cluster is not configured for dual-stack services",
+    );
   }
+  spec.ipFamilies?.forEach((family, i) => {
+    if (family !== "IPv4") at.invalid(`ipFamilies[${i}]`, family, "not configured on this cluster");
+  });
+  return at.errors;
+}
+
+async function assignAddress(service: Service, spec: ServiceSpec, taker: Taker): Promise<void> {
+  if (spec.type === "ExternalName" || spec.clusterIP === "None") return;
+  if (needsClusterIP(spec)) {
+    spec.clusterIP = await taker.takeAny("ip");
+    spec.clusterIPs = [spec.clusterIP];
+    return;
+  }
+  const { clusterIP = "" } = spec;
+  spec.clusterIPs = [clusterIP];
+  const problem = await takeAddress(clusterIP, taker);
+  if (!problem) return;
+  const detail = `failed to allocate IP ${clusterIP}: ${problem}`;
+  throw refused(service, [invalid("spec.clusterIPs", [clusterIP], detail)]);
+}
+
+/** Why the address cannot be had. */
+async function takeAddress(address: string, taker: Taker): Promise<string | undefined> {
+  if (!isServiceAddress(address)) {
+    return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${addressRange}`;
+  }
+  return (await taker.take(`ip/${address}`)) ? undefined : "provided IP is already allocated";
+}
+
+async function assignPorts(service: Service, spec: ServiceSpec, taker: Taker): Promise<void> {
+  const ports = hasNodePorts(spec) ? (spec.ports ?? []) : [];
+  const byPort = new Map<number, number>();
+  for (const [i, port] of ports.entries()) {
+    if (!port.nodePort && !allocatesNodePorts(spec)) continue;
+    // One number served over several protocols has one node port.
+    const shared = byPort.get(port.port);
+    const wanted = port.nodePort || shared || requestedNodePort(ports, port.port);
+    if (wanted && wanted !== shared) await takePort(service, taker, `spec.ports[${i}].nodePort`, wanted);
+    port.nodePort = wanted || Number(await taker.takeAny("port"));
+    byPort.set(port.port, port.nodePort);
+  }
+  if (!needsHealthCheckNodePort(spec)) return;
+  if (spec.healthCheckNodePort)
+    await takePort(service, taker, "spec.healthCheckNodePort", spec.healthCheckNodePort);
+  else spec.healthCheckNodePort = Number(await taker.takeAny("port"));
+}
+
+function requestedNodePort(ports: readonly k8s.V1ServicePort[], number: number): number | undefined {
+  return ports.find(({ port, nodePort }) => port === number && nodePort)?.nodePort;
+}
+
+async function takePort(service: Service, taker: Taker, field: string, port: number): Promise<void> {
+  const { first, last } = nodePortRange;
+  if (port < first || port > last) {
+    const detail = `provided port is not in the valid range. The range of valid ports is ${first}-${last}`;
+    throw refused(service, [invalid(field, port, detail)]);
+  }
+  if (await taker.take(`port/${port}`)) return;
+  throw refused(service, [invalid(field, port, "provided port is already allocated")]);
+}
+
+function refused(service: Service, errors: readonly FieldError[]) {
+  return invalidObject(serviceResource, service.metadata.name ?? "", errors);
+}
+
+function ownerOf({ metadata }: Service): string {
+  return `${metadata.namespace}/${metadata.name}`;
 }
 
 function claimsOf({ spec }: Service): string[] {
-  const ports = (spec?.ports ?? []).flatMap(({ nodePort }) => (nodePort ? [`port/${nodePort}`] : []));
-  return [...(spec?.clusterIPs ?? []).map((address) => `ip/${address}`), ...ports];
-}
-
-function randomAddress(): string {
-  // The first 256 addresses are left to those who choose theirs by hand.
-  const number = 256 + randomInt(65_535 - 256);
-  return `${addressPrefix}.${number >>> 8}.${number & 255}`;
+  const ports = [...(spec?.ports ?? []).map(({ nodePort }) => nodePort), spec?.healthCheckNodePort];
+  const addresses = (spec?.clusterIPs ?? []).filter((address) => address !== "None");
+  return [
+    ...addresses.map((address) => `ip/${address}`),
+    ...ports.filter(Boolean).map((port) => `port/${port}`),
+  ];
 }

@@ -102,7 +102,7 @@ function encodeEvent(type: string, object: unknown): Buffer {
   return Buffer.from(`${JSON.stringify({ type, object })}\n`);
 }
 
-export function bookmarkObject(
+function bookmarkObject(
   resource: Resource,
   revision: number,
   options?: { initialEventsEnd?: boolean },

@@ -15,6 +15,11 @@ interface CommandModule {
 /** Every command of `kindling`, in the order that help shows them. */
 export const commands: readonly CommandEntry[] = [
   {
+    name: "up",
+    summary: "bring up a cluster in one process",
+    load: () => import("./command/up.ts"),
+  },
+  {
     name: "apiserver",
     summary: "run the API server alone",
     load: () => import("./command/apiserver.ts"),

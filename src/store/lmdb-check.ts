@@ -1,11 +1,20 @@
 import { foreignFile } from "./lmdb-errors.ts";
-import { compactedKey, formatEntry, type TableName, tableNames } from "./lmdb-format.ts";
+import {
+  compactedKey,
+  formatEntry,
+  revisionKeyBytes,
+  revisionKeys,
+  type TableName,
+  tableNames,
+  textKeys,
+} from "./lmdb-format.ts";
 import { readFreePages } from "./lmdb-free-pages.ts";
 import { nodeFlag, readTree, type Tree, treeBytes } from "./lmdb-page.ts";
 import { type LmdbPages, openLmdbPages } from "./lmdb-pages.ts";
 import { decodeEntry, decodeEvent } from "./lmdb-row.ts";
 import { walkTree } from "./lmdb-tree.ts";
 import { type Entry, firstRevision } from "./store.ts";
+import type { StoreError } from "./store-error.ts";
 
 /** What a sound data file says about its past. */
 export interface LogBounds {
@@ -23,10 +32,8 @@ export function checkLmdbFile(file: string): LogBounds {
   const pages = openLmdbPages(file);
   try {
     const tables = readTables(file, pages);
-    const meta = new Map<string, Entry>();
-    visitEntries(pages, tables, { name: "meta", visit: (entry) => meta.set(entry.key, entry) });
-    checkFormat(file, meta.get(formatEntry.key));
-    const bounds = checkLog(pages, tables.log, meta.get(compactedKey)?.revision ?? 0);
+    const compactedRevision = readMeta(file, pages, tables);
+    const bounds = checkLog(pages, tables.log, compactedRevision);
     visitEntries(pages, tables, {
       name: "present",
       visit: ({ revision }) => {
@@ -55,21 +62,32 @@ function readTables(file: string, pages: LmdbPages): Tables {
   });
   // The lmdb package keeps the NUL at the end of a name.
   const [present, log, meta] = tableNames.map((name) => trees.get(`${name}\0`));
-  if (!present || !log || !meta) throw foreignFile(file, "is an LMDB file, but not a Kindling store");
+  if (!present || !log || !meta) throw notAStore(file);
   if ([present, log, meta, pages.meta.main].some((tree) => tree.flags !== 0))
     pages.damaged("the kind of a table");
   return { present, log, meta };
 }
 
-function checkFormat(file: string, format: Entry | undefined): void {
-  if (!format?.value.equals(formatEntry.value))
-    throw foreignFile(file, "is an LMDB file, but not a Kindling store");
-  if (format.revision > formatEntry.revision) {
-    throw foreignFile(
-      file,
-      `has format ${format.revision}, written by a newer Kindling; this one knows formats up to ${formatEntry.revision}`,
-    );
+/** The revision up to which events were dropped. Throws when the file has not our format. */
+function readMeta(file: string, pages: LmdbPages, tables: Tables): number {
+  let isOurs = false;
+  let version = 0;
+  let compactedRevision = 0;
+  visitEntries(pages, tables, {
+    name: "meta",
+    visit: ({ key, value, revision }) => {
+      if (key === compactedKey) compactedRevision = revision;
+      if (key !== formatEntry.key) return;
+      isOurs = value.equals(formatEntry.value);
+      version = revision;
+    },
+  });
+  if (!isOurs) throw notAStore(file);
+  if (version > formatEntry.revision) {
+    const known = `this one knows formats up to ${formatEntry.revision}`;
+    throw foreignFile(file, `has format ${version}, from a newer Kindling; ${known}`);
   }
+  return compactedRevision;
 }
 
 function visitEntries(
@@ -81,7 +99,7 @@ function visitEntries(
     name,
     compare: Buffer.compare,
     visit: ({ key }, value) => {
-      const text = key.toString("latin1");
+      const text = textKeys.readKey(key, 0, key.length);
       visit(decodeEntry(text, value) ?? pages.damaged(`the value of ${JSON.stringify(text)} (${name})`));
     },
   });
@@ -95,12 +113,14 @@ function checkLog(pages: LmdbPages, log: Tree, compactedRevision: number): LogBo
     name: "log",
     compare: Buffer.compare,
     visit: ({ key }, value) => {
-      const event = decodeEvent(key, value) ?? pages.damaged(`the event after revision ${lastRevision}`);
-      oldestEvent ??= event.revision;
-      if (event.revision !== (lastRevision ?? oldestEvent - 1) + 1) {
-        pages.damaged(`the events between revisions ${lastRevision} and ${event.revision} are missing`);
+      if (key.length !== revisionKeyBytes) pages.damaged(`the event after revision ${lastRevision}`);
+      const revision = revisionKeys.readKey(key, 0, key.length);
+      if (!decodeEvent(revision, value)) pages.damaged(`the event of revision ${revision}`);
+      oldestEvent ??= revision;
+      if (revision !== (lastRevision ?? revision - 1) + 1) {
+        pages.damaged(`the events between revisions ${lastRevision} and ${revision} are missing`);
       }
-      lastRevision = event.revision;
+      lastRevision = revision;
     },
   });
   if (oldestEvent !== undefined && oldestEvent > nothingBefore + 1) {
@@ -115,4 +135,8 @@ function checkFreePages(pages: LmdbPages): void {
   for (const run of readFreePages(pages)) {
     if (!pages.areUnused(run.page, run.pages)) pages.damaged(`page ${run.page} is in use and listed as free`);
   }
+}
+
+function notAStore(file: string): StoreError {
+  return foreignFile(file, "is an LMDB file, but not a Kindling store");
 }

@@ -45,9 +45,8 @@ export async function createDataFile(directory: string): Promise<void> {
   remove();
   const environment = await openLmdbEnvironment(unfinished);
   try {
-    await environment.write([
-      { table: "meta", key: Buffer.from(formatEntry.key), row: encodeEntry(formatEntry) },
-    ]);
+    const row = encodeEntry(formatEntry);
+    await environment.write([{ table: "meta", key: formatEntry.key, row }], { pages: 8 });
   } finally {
     await environment.close();
   }

@@ -3,14 +3,8 @@ import type { LogBounds } from "./lmdb-check.ts";
 import type { LmdbEnvironment, RowWrite } from "./lmdb-environment.ts";
 import { corruptFile } from "./lmdb-errors.ts";
 import { compactedKey } from "./lmdb-format.ts";
-import {
-  decodeEntry,
-  decodeEvent,
-  decodeRevision,
-  encodeEntry,
-  encodeEvent,
-  encodeRevision,
-} from "./lmdb-row.ts";
+import { pagesForEvents, pagesForRemovals } from "./lmdb-room.ts";
+import { decodeEntry, decodeEvent, encodeEntry, encodeEvent } from "./lmdb-row.ts";
 import { type Entry, eventKey, type StoreEvent } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
 
@@ -26,7 +20,7 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
   let closing = false;
 
   function get(key: string): Entry | undefined {
-    const row = environment.get("present", encodeKey(key));
+    const row = environment.get("present", key);
     return row && readEntry(key, row);
   }
 
@@ -37,35 +31,40 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
   }
 
   async function commit(write: (transaction: Transaction) => void): Promise<void> {
+    // Decided here, against the last commit and what this one has applied; LMDB's transaction only puts.
+    const rows = new Map<string, Buffer | undefined>();
+    const applied = new Map<string, Entry | undefined>();
     const events: StoreEvent[] = [];
-    const changed = new Map<string, Entry | undefined>();
     write({
-      get: (key) => (changed.has(key) ? changed.get(key) : get(key)),
+      get(key) {
+        if (applied.has(key)) return applied.get(key);
+        const row = environment.get("present", key);
+        rows.set(key, row);
+        return row && readEntry(key, row);
+      },
       apply(event) {
+        applied.set(eventKey(event), event.kind === "put" ? event.entry : undefined);
         events.push(event);
-        changed.set(eventKey(event), event.kind === "put" ? event.entry : undefined);
       },
     });
     const last = events.at(-1);
     if (!last) return;
-    const rows: RowWrite[] = [];
-    for (const [key, entry] of changed) {
-      rows.push({ table: "present", key: encodeKey(key), row: entry && encodeEntry(entry) });
-    }
-    for (const event of events) {
-      rows.push({ table: "log", key: encodeRevision(event.revision), row: encodeEvent(event) });
-    }
-    await environment.write(rows, () => {
-      lastRevision = last.revision;
+    await environment.write(encodeEvents(events, rows), {
+      pages: pagesForEvents(events),
+      onVisible() {
+        lastRevision = last.revision;
+      },
     });
   }
 
   async function drop(revision: number): Promise<void> {
-    const compacted = { key: compactedKey, value: Buffer.alloc(0), revision };
     if (revision > compactedRevision) {
-      const row = { table: "meta", key: encodeKey(compactedKey), row: encodeEntry(compacted) } as const;
-      await environment.write([row], () => {
-        compactedRevision = revision;
+      const row = encodeEntry({ key: compactedKey, value: Buffer.alloc(0), revision });
+      await environment.write([{ table: "meta", key: compactedKey, row }], {
+        pages: pagesForRemovals(1),
+        onVisible() {
+          compactedRevision = revision;
+        },
       });
     }
     // From here on these events do not count any more; those that a crash leaves go with the next compaction.
@@ -73,7 +72,9 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
     while (oldestEvent <= revision && !closing) {
       const end = Math.min(revision + 1, oldestEvent + atOnce);
       try {
-        await environment.write(removals(oldestEvent, end));
+        await environment.write(removeEvents(oldestEvent, end), {
+          pages: pagesForRemovals(end - oldestEvent),
+        });
         oldestEvent = end;
       } catch (error) {
         // On a full disk a small transaction still finds the pages it needs, and each one makes room for a bigger.
@@ -89,17 +90,14 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
     get,
     *range(prefix, after) {
       const start = after === undefined || after < prefix ? prefix : `${after}\0`;
-      const rows = environment.range("present", {
-        start: encodeKey(start),
-        end: encodeKey(prefix + afterPrintable),
-      });
-      for (const { key, value } of rows) yield readEntry(decodeKey(key), value);
+      const rows = environment.range("present", { start, end: prefix + afterPrintable });
+      for (const { key, value } of rows) yield readEntry(key, value);
     },
     read(fromRevision, limit) {
       const events: StoreEvent[] = [];
-      for (const { key, value } of environment.range("log", { start: encodeRevision(fromRevision), limit })) {
+      for (const { key, value } of environment.range("log", { start: fromRevision, limit })) {
         const event = decodeEvent(key, value);
-        if (!event) throw corruptFile(file, `the event of revision ${decodeRevision(key)}`);
+        if (!event) throw corruptFile(file, `the event of revision ${key}`);
         events.push(event);
       }
       return events;
@@ -118,19 +116,21 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
   };
 }
 
-function encodeKey(key: string): Buffer {
-  return Buffer.from(key, "latin1");
-}
-
-function decodeKey(key: Buffer): string {
-  return key.toString("latin1");
-}
-
-/** The events from one revision up to another, not including it. */
-function removals(from: number, to: number): RowWrite[] {
-  const rows: RowWrite[] = [];
-  for (let revision = from; revision < to; revision++) {
-    rows.push({ table: "log", key: encodeRevision(revision), row: undefined });
+/** Encodes while the thread of the transaction already puts what came before. `rows` are those of the keys until now. */
+function* encodeEvents(
+  events: readonly StoreEvent[],
+  rows: Map<string, Buffer | undefined>,
+): Generator<RowWrite> {
+  for (const event of events) {
+    const key = eventKey(event);
+    const encoded = encodeEvent(event, rows.get(key));
+    rows.set(key, encoded.present);
+    yield { table: "log", key: event.revision, row: encoded.log };
+    yield { table: "present", key, row: encoded.present };
   }
-  return rows;
+}
+
+/** Those from one revision up to another, not including it. */
+function* removeEvents(from: number, to: number): Generator<RowWrite> {
+  for (let revision = from; revision < to; revision++) yield { table: "log", key: revision, row: undefined };
 }

@@ -1,36 +1,41 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { type Database, open, type Transaction } from "lmdb";
 import { commitFailed, reopening } from "./lmdb-errors.ts";
-import type { TableName } from "./lmdb-format.ts";
-import { estimatePages, openRoom } from "./lmdb-room.ts";
+import { type KeyEncoder, revisionKeys, type TableKeys, type TableName, textKeys } from "./lmdb-format.ts";
+import { openRoom } from "./lmdb-room.ts";
 
 /** More than the header and the 126 reader slots of LMDB take. */
 const lockFileBytes = 12_288;
 
-type Table = Database<Buffer, Buffer>;
-
 /** A row to put under a key, or, without one, a key to remove. */
-export interface RowWrite {
-  readonly table: TableName;
-  readonly key: Buffer;
-  readonly row: Buffer | undefined;
+export type RowWrite<T extends TableName = TableName> = {
+  [K in T]: { readonly table: K; readonly key: TableKeys[K]; readonly row: Buffer | undefined };
+}[T];
+
+type Tables = { [T in TableName]: Database<Buffer, TableKeys[T]> };
+
+interface RangeOptions<T extends TableName> {
+  start: TableKeys[T];
+  end?: TableKeys[T];
+  limit?: number;
 }
 
-export interface RangeOptions {
-  start: Buffer;
-  end?: Buffer;
-  limit?: number;
+interface WriteOptions {
+  /** How many new pages the transaction may need. */
+  pages: number;
+  /** Runs in the moment from which on reads see the rows. */
+  onVisible?(): void;
 }
 
 /** A data file opened with LMDB: reads see what the last `write` to resolve has left. */
 export interface LmdbEnvironment {
-  get(table: TableName, key: Buffer): Buffer | undefined;
-  range(table: TableName, options: RangeOptions): Iterable<{ key: Buffer; value: Buffer }>;
-  /**
-   * All of it in one transaction, on disk when it resolves; nothing of it when it rejects. One after the other.
-   * `onVisible` runs in the moment from which on reads see it.
-   */
-  write(rows: readonly RowWrite[], onVisible?: () => void): Promise<void>;
+  get<T extends TableName>(table: T, key: TableKeys[T]): Buffer | undefined;
+  range<T extends TableName>(
+    table: T,
+    options: RangeOptions<T>,
+  ): Iterable<{ key: TableKeys[T]; value: Buffer }>;
+  /** All of it in one transaction, on disk when it resolves; nothing of it when it rejects. One after the other. */
+  write(rows: Iterable<RowWrite>, options: WriteOptions): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -57,14 +62,11 @@ export async function openLmdbEnvironment(file: string): Promise<LmdbEnvironment
     return snapshot;
   }
 
-  async function commit(rows: readonly RowWrite[], onVisible?: () => void): Promise<void> {
+  async function commit(rows: Iterable<RowWrite>, { pages, onVisible }: WriteOptions): Promise<void> {
     try {
-      await room.ensure(estimatePages(rows));
+      await room.ensure(pages);
       await opened.root.batch(() => {
-        for (const { table, key, row } of rows) {
-          if (row) void opened.tables[table].put(key, row);
-          else void opened.tables[table].remove(key);
-        }
+        for (const row of rows) addToBatch(opened.tables, row);
       });
     } catch (error) {
       await recover();
@@ -88,8 +90,8 @@ export async function openLmdbEnvironment(file: string): Promise<LmdbEnvironment
   return {
     get: (table, key) => opened.tables[table].get(key, { transaction: readable() }),
     range: (table, options) => opened.tables[table].getRange({ ...options, transaction: readable() }),
-    write(rows, onVisible) {
-      const mine = lastWrite.then(() => commit(rows, onVisible));
+    write(rows, options) {
+      const mine = lastWrite.then(() => commit(rows, options));
       lastWrite = mine.catch(() => {});
       return mine;
     },
@@ -117,9 +119,23 @@ function openTables(file: string) {
     // Off: local-store has already made groups; waiting for the end of the turn would only add to the latency.
     eventTurnBatching: false,
   };
-  const root = open<Buffer, Buffer>(options);
-  const table = (name: TableName): Table => root.openDB({ name, encoding: "binary", keyEncoding: "binary" });
-  return { root, tables: { present: table("present"), log: table("log"), meta: table("meta") } };
+  const root = open(options);
+  const table = <T extends TableName>(name: T, keyEncoder: KeyEncoder<TableKeys[T]>) => {
+    const tableOptions = { name, encoding: "binary" as const, keyEncoder };
+    return root.openDB<Buffer, TableKeys[T]>(tableOptions);
+  };
+  const tables: Tables = {
+    present: table("present", textKeys),
+    log: table("log", revisionKeys),
+    meta: table("meta", textKeys),
+  };
+  return { root, tables };
+}
+
+/** The promise of each row is the one of the batch. */
+function addToBatch<T extends TableName>(tables: Tables, { table, key, row }: RowWrite<T>): void {
+  if (row) void tables[table].put(key, row);
+  else void tables[table].remove(key);
 }
 
 /** LMDB maps this file and writes into the map, where a full disk ends the process: so take the room now. */

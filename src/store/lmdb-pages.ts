@@ -15,7 +15,9 @@ import {
 /** The pages of the last transaction of a data file, each of which may be read once: a tree that reaches one twice is damaged. */
 export interface LmdbPages {
   readonly meta: MetaPage;
-  read(page: number, pages: number): Buffer;
+  /** The bytes are good until the next page of the same depth is read. */
+  read(page: number, depth: number): Buffer;
+  /** The value is good until the next one is read. */
   readValue(node: LeafNode): Buffer;
   /** Whether none of these pages was read. */
   areUnused(page: number, pages: number): boolean;
@@ -41,6 +43,8 @@ function createPages(file: string, handle: number): LmdbPages {
     throw corruptFile(file, `it ends after ${size} bytes, before page ${meta.lastPage}`);
   }
   const used = new Uint8Array(meta.lastPage + 1);
+  // New memory for every page would cost more than reading it.
+  const buffers: Buffer[] = [];
 
   function damaged(detail: string): never {
     throw corruptFile(file, detail);
@@ -50,17 +54,27 @@ function createPages(file: string, handle: number): LmdbPages {
     return page > 1 && page + pages <= used.length && !used.subarray(page, page + pages).includes(1);
   }
 
-  function read(page: number, pages: number): Buffer {
+  function reuse(slot: number, pages: number): Buffer {
+    const length = pages * meta.pageSize;
+    let buffer = buffers[slot];
+    if (!buffer || buffer.length < length) {
+      buffer = Buffer.allocUnsafe(length);
+      buffers[slot] = buffer;
+    }
+    return buffer.subarray(0, length);
+  }
+
+  function read(page: number, buffer: Buffer): Buffer {
+    const pages = buffer.length / meta.pageSize;
     if (!areUnused(page, pages)) damaged(`page ${page} is used twice or does not exist`);
     used.fill(1, page, page + pages);
-    if ((page + pages) * meta.pageSize > size) {
+    if (readSync(handle, buffer, 0, buffer.length, page * meta.pageSize) < buffer.length) {
       damaged(`it ends after ${size} bytes, before page ${page + pages - 1}`);
     }
-    const bytes = readAt(handle, page * meta.pageSize, pages * meta.pageSize);
-    const header = readPageHeader(bytes);
+    const header = readPageHeader(buffer);
     if (header.page !== page || header.transaction > meta.transaction)
       damaged(`page ${page} is another page`);
-    return bytes;
+    return buffer;
   }
 
   function readValue(node: LeafNode): Buffer {
@@ -69,14 +83,22 @@ function createPages(file: string, handle: number): LmdbPages {
     const expected = Math.ceil((overflowHeaderBytes + node.valueBytes) / meta.pageSize);
     if (pages !== expected || transaction > meta.transaction)
       damaged(`the place of the value on page ${page}`);
-    const bytes = read(page, pages);
+    if (!areUnused(page, pages)) damaged(`the place of the value on page ${page}`);
+    const bytes = read(page, reuse(0, pages));
     const header = readPageHeader(bytes);
     if (header.flags !== pageFlag.overflow || header.overflowPages !== pages)
       damaged(`the value on page ${page}`);
     return bytes.subarray(overflowHeaderBytes, overflowHeaderBytes + node.valueBytes);
   }
 
-  return { meta, read, readValue, areUnused, damaged, close: () => closeSync(handle) };
+  return {
+    meta,
+    read: (page, depth) => read(page, reuse(depth, 1)),
+    readValue,
+    areUnused,
+    damaged,
+    close: () => closeSync(handle),
+  };
 }
 
 /** Transactions write the two meta pages in turn: the one of the last transaction counts. */

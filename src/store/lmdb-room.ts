@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
-import type { RowWrite } from "./lmdb-environment.ts";
 import { countFreePages } from "./lmdb-free-pages.ts";
 import { readNewestMeta } from "./lmdb-pages.ts";
+import type { StoreEvent } from "./store.ts";
 
 /**
  * Keeps the data file longer than LMDB needs it, filled with zeros. A full disk then shows here, as an error like any
@@ -40,17 +40,20 @@ export async function openRoom(file: string): Promise<Room> {
 
 const pageBytes = 4_096;
 
-/** An upper bound of the new pages that a transaction with these rows takes when it finds no free one. */
-export function estimatePages(rows: readonly RowWrite[]): number {
-  let pages = 0;
-  let onlyRemoves = true;
-  for (const { row, table } of rows) {
-    // The leaf, the one it splits into, and branches above them; the log grows at its end, where they are shared.
-    pages += table === "log" ? 1 : 4;
-    if (!row) continue;
-    onlyRemoves = false;
-    pages += Math.ceil(row.length / pageBytes) + 1;
+/** An upper bound of the new pages that the transaction of these events takes when it finds no free ones. */
+export function pagesForEvents(events: readonly StoreEvent[]): number {
+  // The list of free pages may need some hundred.
+  let pages = 512;
+  for (const event of events) {
+    const before = event.previous?.value.length ?? 0;
+    const after = event.kind === "put" ? event.entry.value.length : 0;
+    // Of each table a leaf, the one it splits into, and branches above; for big values pages of their own.
+    pages += 6 + Math.ceil(after / pageBytes) + Math.ceil((before + after) / pageBytes);
   }
-  // The rest is for the list of free pages. Less for removals: they are what makes room.
-  return pages + (onlyRemoves ? 64 : 512);
+  return pages;
+}
+
+/** Less than for any event, so that a compaction can still make room when no write finds any. */
+export function pagesForRemovals(rows: number): number {
+  return 64 + rows;
 }

@@ -25,7 +25,7 @@ export function walkTree(pages: LmdbPages, tree: Tree, { name, compare, visit }:
   let lowerBound: Buffer | undefined;
 
   function walk(page: number, depth: number): void {
-    const bytes = pages.read(page, 1);
+    const bytes = pages.read(page, depth);
     const isLeaf = depth === tree.depth;
     const { flags } = readPageHeader(bytes);
     if (flags !== (isLeaf ? pageFlag.leaf : pageFlag.branch))
@@ -60,6 +60,8 @@ export function walkTree(pages: LmdbPages, tree: Tree, { name, compare, visit }:
       if (node.flags & nodeFlag.overflow) found.overflowPages += readOverflowPlace(node.data).pages;
       visit(node, pages.readValue(node));
     }
+    // The bytes of this page are about to become those of the next leaf.
+    lastKey = lastKey && Buffer.from(lastKey);
   }
 
   if (tree.depth > maxDepth) pages.damaged(`the depth of ${name}`);

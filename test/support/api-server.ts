@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { defaultFeatures, type Features } from "../../src/api/feature-gates.ts";
 import type { KubeObject } from "../../src/api/objects.ts";
 import { type StoreOptions, startControlPlane } from "../../src/cluster.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
+import { type Logger, silentLogger } from "../../src/lib/logger.ts";
 
 export interface TestServer {
   readonly url: string;
@@ -33,17 +33,26 @@ interface Response {
   json<T = KubeObject>(): T;
 }
 
+export interface TestServerOptions {
+  features?: Partial<Features>;
+  store?: StoreOptions;
+  tokenFile?: string;
+  /** One that stays when the server is closed; otherwise a new one, which goes with it. */
+  dataDir?: string;
+  /** For a server that comes back where it was. */
+  port?: number;
+  logger?: Logger;
+}
+
 /** A real server on a real port, with a store of its own. */
-export async function startTestServer(
-  options: { features?: Partial<Features>; store?: StoreOptions; tokenFile?: string; dataDir?: string } = {},
-): Promise<TestServer> {
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "kindling-test-")));
   const server = await startControlPlane({
     dataDir,
     store: options.store ?? { kind: "memory" },
-    listen: { host: "127.0.0.1", port: 0 },
+    listen: { host: "127.0.0.1", port: options.port ?? 0 },
     features: { ...defaultFeatures, ...options.features },
-    logger: silentLogger,
+    logger: options.logger ?? silentLogger,
     tokenFile: options.tokenFile,
   });
   const credentials = await readCredentials(server.kubeconfig);

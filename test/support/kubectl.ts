@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
 import { type ToolName, toolPath } from "./tools.ts";
 
 export interface KubectlResult {
@@ -7,46 +8,99 @@ export interface KubectlResult {
   stderr: string;
 }
 
-export interface Kubectl {
-  /** Runs to its end, whatever that is. */
-  run(
-    args: readonly string[],
-    options?: { input?: string; env?: Record<string, string> },
-  ): Promise<KubectlResult>;
-  /** Runs and must succeed; answers with what it printed. */
-  ok(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<string>;
+/** A command line, split at spaces; a list where an argument contains some. */
+export type CommandLine = string | readonly string[];
+
+export interface KubectlOptions {
+  input?: string;
+  env?: Record<string, string>;
 }
 
+export interface Kubectl {
+  /** Runs to its end, whatever that is. */
+  run(command: CommandLine, options?: KubectlOptions): Promise<KubectlResult>;
+  /** Runs and must succeed; answers with what it printed. */
+  ok(command: CommandLine, options?: KubectlOptions): Promise<string>;
+  /** Runs and must fail; answers with its complaint. */
+  fails(command: CommandLine, options?: KubectlOptions): Promise<string>;
+  /** Starts something that goes on until it is stopped. */
+  follow(command: CommandLine): Following;
+}
+
+export interface Following {
+  /** What it has printed, once that matches. */
+  until(pattern: RegExp): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export type KubectlTool = Extract<ToolName, `kubectl${string}`>;
+
 /** The real kubectl, on one cluster. */
-export function createKubectl(
-  kubeconfig: string,
-  tool: Extract<ToolName, `kubectl${string}`> = "kubectl",
-): Kubectl {
-  const run: Kubectl["run"] = (args, { input, env } = {}) =>
-    new Promise((resolve, reject) => {
-      const child = spawn(toolPath(tool), ["--kubeconfig", kubeconfig, ...args], {
-        // kubectl caches discovery in the home directory: tests must not see each other's.
-        env: { ...process.env, KUBECACHEDIR: `${kubeconfig}-cache`, ...env },
-      });
-      let stdout = "";
-      let stderr = "";
-      child.stdout.on("data", (chunk) => {
-        stdout += chunk;
-      });
-      child.stderr.on("data", (chunk) => {
-        stderr += chunk;
-      });
-      child.on("error", reject);
-      child.on("close", (code) => resolve({ code: code ?? -1, stdout, stderr }));
-      child.stdin.end(input ?? "");
+export function createKubectl(kubeconfig: string, tool: KubectlTool = "kubectl"): Kubectl {
+  function start(command: CommandLine, env: Record<string, string> = {}): ChildProcess {
+    const args = typeof command === "string" ? command.split(" ") : command;
+    return spawn(toolPath(tool), ["--kubeconfig", kubeconfig, ...args], {
+      // kubectl caches discovery in the home directory: tests must not see each other's.
+      env: { ...process.env, KUBECACHEDIR: `${kubeconfig}-cache-${tool}`, ...env },
     });
+  }
+
+  const run: Kubectl["run"] = (command, { input, env } = {}) =>
+    new Promise((resolve, reject) => {
+      const child = start(command, env);
+      const result = { code: -1, stdout: "", stderr: "" };
+      collect(child, result);
+      child.on("error", reject);
+      child.on("close", (code) => resolve({ ...result, code: code ?? -1 }));
+      child.stdin?.end(input ?? "");
+    });
+
   return {
     run,
-    async ok(args, options) {
-      const result = await run(args, options);
-      if (result.code !== 0)
-        throw new Error(`kubectl ${args.join(" ")} failed:\n${result.stderr}${result.stdout}`);
-      return result.stdout;
+    async ok(command, options) {
+      const { code, stdout, stderr } = await run(command, options);
+      if (code !== 0) throw new Error(`kubectl ${show(command)} failed with ${code}:\n${stderr}${stdout}`);
+      return stdout;
+    },
+    async fails(command, options) {
+      const { code, stdout, stderr } = await run(command, options);
+      if (code === 0) throw new Error(`kubectl ${show(command)} succeeded:\n${stderr}${stdout}`);
+      return stderr;
+    },
+    follow(command) {
+      const child = start(command);
+      const printed = { stdout: "", stderr: "" };
+      collect(child, printed);
+      const closed = new Promise<void>((resolve) => child.on("close", () => resolve()));
+      return {
+        async until(pattern) {
+          for (let waited = 0; !pattern.test(printed.stdout); waited += 10) {
+            if (waited > 20_000)
+              throw new Error(
+                `kubectl ${show(command)} did not print ${pattern}:\n${printed.stderr}${printed.stdout}`,
+              );
+            await delay(10);
+          }
+          return printed.stdout;
+        },
+        async stop() {
+          child.kill("SIGKILL");
+          await closed;
+        },
+      };
     },
   };
+}
+
+function collect(child: ChildProcess, into: { stdout: string; stderr: string }): void {
+  for (const stream of ["stdout", "stderr"] as const) {
+    child[stream]?.setEncoding("utf8");
+    child[stream]?.on("data", (chunk: string) => {
+      into[stream] += chunk;
+    });
+  }
+}
+
+function show(command: CommandLine): string {
+  return typeof command === "string" ? command : command.join(" ");
 }

@@ -9,7 +9,8 @@ export function defaultClaimSpec(spec: Wire<k8s.V1PersistentVolumeClaimSpec>): v
 }
 
 export function defaultClaim(claim: Wire<k8s.V1PersistentVolumeClaim>): void {
-  defaultClaimSpec((claim.spec ??= {}));
+  claim.spec ??= {};
+  defaultClaimSpec(claim.spec);
   claim.status ??= {};
   claim.status.phase ||= "Pending";
   defaultResourceList(claim.status.capacity);

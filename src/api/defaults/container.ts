@@ -1,6 +1,6 @@
 import type { Container } from "../objects.ts";
 import { defaultLifecycle, defaultProbe } from "./probe.ts";
-import { defaultQuantity, defaultResourceRequirements } from "./resource-list.ts";
+import { defaultResourceRequirements } from "./resource-list.ts";
 
 export function defaultContainer(container: Container): void {
   container.imagePullPolicy ||= defaultPullPolicy(container.image ?? "");
@@ -13,9 +13,7 @@ export function defaultContainer(container: Container): void {
     if (!valueFrom) continue;
     if (valueFrom.fieldRef) valueFrom.fieldRef.apiVersion ||= "v1";
     if (valueFrom.fileKeyRef) valueFrom.fileKeyRef.optional ??= false;
-    if (valueFrom.resourceFieldRef) {
-      valueFrom.resourceFieldRef.divisor = defaultQuantity(valueFrom.resourceFieldRef.divisor ?? "0");
-    }
+    if (valueFrom.resourceFieldRef) valueFrom.resourceFieldRef.divisor ??= "0";
   }
   defaultProbe(container.livenessProbe);
   defaultProbe(container.readinessProbe);

@@ -23,7 +23,8 @@ export function defaultPodSpec(spec: PodSpec): void {
 
 /** What only pods themselves are given. */
 export function defaultPod(pod: Pod): void {
-  const spec = (pod.spec ??= { containers: [] });
+  pod.spec ??= { containers: [] };
+  const { spec } = pod;
   defaultPodSpec(spec);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   spec.enableServiceLinks ??= true;

@@ -4,7 +4,8 @@ import type { Wire } from "../objects.ts";
 const clientIpTimeoutSeconds = 10_800;
 
 export function defaultService(service: Wire<k8s.V1Service>): void {
-  const spec = (service.spec ??= {});
+  service.spec ??= {};
+  const { spec } = service;
   spec.sessionAffinity ||= "None";
   if (spec.sessionAffinity === "None") delete spec.sessionAffinityConfig;
   else if (spec.sessionAffinity === "ClientIP") {

@@ -1,8 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { Wire } from "../objects.ts";
-import { defaultPullPolicy } from "./container.ts";
-import { defaultQuantity } from "./resource-list.ts";
 import { defaultClaimSpec } from "./claim.ts";
+import { defaultPullPolicy } from "./container.ts";
 
 type Volume = Wire<k8s.V1Volume>;
 
@@ -11,9 +10,8 @@ const defaultMode = 0o644;
 
 export function defaultVolume(volume: Volume): void {
   if (!hasSource(volume)) volume.emptyDir = {};
-  const { secret, configMap, downwardAPI, projected, emptyDir, hostPath, image, ephemeral } = volume;
+  const { secret, configMap, downwardAPI, projected, hostPath, image, ephemeral } = volume;
   if (hostPath) hostPath.type ??= "";
-  if (emptyDir?.sizeLimit) emptyDir.sizeLimit = defaultQuantity(emptyDir.sizeLimit);
   if (secret) secret.defaultMode ??= defaultMode;
   if (configMap) configMap.defaultMode ??= defaultMode;
   if (downwardAPI) {
@@ -42,7 +40,7 @@ function defaultProjected(projected: k8s.V1ProjectedVolumeSource): void {
 function defaultDownwardFiles(items: k8s.V1DownwardAPIVolumeFile[] | undefined): void {
   for (const { fieldRef, resourceFieldRef } of items ?? []) {
     if (fieldRef) fieldRef.apiVersion ||= "v1";
-    if (resourceFieldRef) resourceFieldRef.divisor = defaultQuantity(resourceFieldRef.divisor ?? "0");
+    if (resourceFieldRef) resourceFieldRef.divisor ??= "0";
   }
 }
 

@@ -31,11 +31,13 @@ type PatchBody =
   | { readonly type: "json"; readonly value: unknown[] }
   | { readonly type: "merge" | "strategic"; readonly value: JsonObject };
 
-const patchTypes: ReadonlyMap<string, Patch["type"]> = new Map([
+const patchTypes = new Map<string, Patch["type"]>([
   ["application/json-patch+json", "json"],
   ["application/merge-patch+json", "merge"],
   ["application/strategic-merge-patch+json", "strategic"],
 ]);
+
+export const patchMediaTypes: readonly string[] = [...patchTypes.keys()];
 
 /** Throws 415 for a content type that is no patch and 400 for what is no patch of its type. */
 export function parsePatch(
@@ -46,7 +48,7 @@ export function parsePatch(
   const type = patchTypes.get(contentType.split(";", 1)[0]?.trim() ?? "");
   if (!type) {
     throw unsupportedMediaType(
-      `the body of the request was in an unknown format - accepted media types include: ${[...patchTypes.keys()].join(", ")}`,
+      `the body of the request was in an unknown format - accepted media types include: ${patchMediaTypes.join(", ")}`,
     );
   }
   try {
@@ -97,10 +99,7 @@ export function applyPatch<T = KubeObject>(
   try {
     const patched = patchedBy(patch, definition, target);
     const { object, unknownFields } = decodePatched(patch, definition, patched);
-    const errors = [...patch.strictErrors];
-    if (patch.fieldValidation !== "Ignore") {
-      errors.push(...listStrictErrors({ unknownFields }, patch.fieldValidation));
-    }
+    const errors = [...patch.strictErrors, ...listStrictErrors({ unknownFields }, patch.fieldValidation)];
     if (patch.fieldValidation === "Strict" && errors.length > 0) {
       throw invalidPatch(patch, patched, strictDecodingError(errors));
     }

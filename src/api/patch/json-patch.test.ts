@@ -91,6 +91,17 @@ describe("applyJsonPatch", () => {
     expect(() => applyJsonPatch({ a: { b: "c" } }, doubling)).toThrow(/exceeding the limit 3145728/);
   });
 
+  test.each([1_000, 3_000])("%d levels of nesting are no way to break in", (levels) => {
+    const wrap = [
+      { op: "add", path: "/b", value: {} },
+      { op: "move", from: "/a", path: "/b/a" },
+      { op: "move", from: "/b", path: "/a" },
+    ];
+    const copy = { op: "copy", from: "/a", path: "/c" };
+    const deeper = Array.from({ length: levels }, () => wrap).flat();
+    expect(() => applyJsonPatch({ a: 1 }, [...deeper, copy])).toThrow("exceeded max depth");
+  });
+
   test("hostile keys are data", () => {
     const operations = [{ op: "add", path: "/__proto__", value: { polluted: 1 } }];
     expect(JSON.stringify(applyJsonPatch({}, operations))).toBe('{"__proto__":{"polluted":1}}');

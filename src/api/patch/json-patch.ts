@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { assertDepth } from "../schema/assert-depth.ts";
 import { jsonKind } from "../schema/decode-error.ts";
 import { isJsonObject, type JsonObject } from "../schema/json-object.ts";
 import { addPlace, findPlace, readPlace, removePlace, setPlace } from "./json-pointer.ts";
@@ -26,18 +27,22 @@ export function applyJsonPatch(target: JsonObject, patch: unknown): unknown {
     throw new PatchError("tooLarge", message);
   }
   const document: Document = { root: clone(target), copiedBytes: 0 };
-  for (const operation of patch) {
-    if (!isJsonObject(operation)) {
-      throw malformed(
-        `json: cannot unmarshal ${jsonKind(operation)} into Go value of type jsonpatch.Operation`,
-      );
-    }
-    applyOperation(document, operation);
+  try {
+    for (const operation of patch) applyOperation(document, operation);
+  } catch (error) {
+    // Moves can nest a document deeper than a copy or a test can follow.
+    throw error instanceof RangeError ? doesNotApply("exceeded max depth") : error;
   }
+  assertDepth(document.root);
   return document.root;
 }
 
-function applyOperation(document: Document, operation: JsonObject): void {
+function applyOperation(document: Document, operation: unknown): void {
+  if (!isJsonObject(operation)) {
+    throw malformed(
+      `json: cannot unmarshal ${jsonKind(operation)} into Go value of type jsonpatch.Operation`,
+    );
+  }
   const value = Object.hasOwn(operation, "value") ? operation.value : null;
   switch (operation.op) {
     case "add":

@@ -30,13 +30,19 @@ export function deleteFromList(current: List, deleted: List): List {
 }
 
 /** What `$setElementOrder` does to a list that has been merged already. */
-export function reorderList(merged: List, current: List, order: List, mergeKey: string | undefined): List {
+export function reorderList(
+  merged: List,
+  { current, order, mergeKey }: { current: List; order: List; mergeKey: string | undefined },
+): List {
   const keyOf = holdsObjects(merged) ? keyReader(mergeKey ?? "") : (item: unknown) => item;
   return orderList(merged, { patchOrder: order, currentOrder: current, keyOf });
 }
 
 /** What the patch has of a list must stand in the order that `$setElementOrder` gives. */
-export function assertOrder(patch: List, order: List, mergeKey: string | undefined): void {
+export function assertOrder(
+  patch: List,
+  { order, mergeKey }: { order: List; mergeKey: string | undefined },
+): void {
   if (patch.length === 0 || order.length === 0) return;
   const keyOf = mergeKey === undefined ? (item: unknown) => item : keyReader(mergeKey);
   const isSpecial = (item: unknown) => isJsonObject(item) && hasPatchDirective(item);

@@ -75,13 +75,13 @@ function mergeOrderedList({ type, merged, rest }: Merging, name: string, directi
   const patch = rest.has(name) ? listOf(rest.get(name)) : undefined;
   rest.delete(name);
   const field = listField(type, name);
-  const { patchMergeKey } = field.rule;
-  if (patch) assertOrder(patch, order, patchMergeKey);
+  const mergeKey = field.rule.patchMergeKey;
+  if (patch) assertOrder(patch, { order, mergeKey });
   if (current) {
     const list = patch ? mergeListField(current, patch, field) : current;
-    merged.set(name, reorderList(list, current, order, patchMergeKey));
+    merged.set(name, reorderList(list, { current, order, mergeKey }));
   } else if (patch) {
-    merged.set(name, reorderList(listOf(withoutDirectives(patch)), [], order, patchMergeKey));
+    merged.set(name, reorderList(listOf(withoutDirectives(patch)), { current: [], order, mergeKey }));
   }
 }
 

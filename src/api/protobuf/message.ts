@@ -21,10 +21,10 @@ export interface Value {
 
 /** Reads a message that its length stands before. */
 export function readMessage(reader: BinaryReader, message: Message, target: JsonObject): JsonObject {
-  return readFields(reader, message, { end: readEnd(reader), target });
+  return readFields(reader, message, { end: reader.uint32() + reader.pos, target });
 }
 
-/** Fields that the message does not have are left out, as newer clients may send them. Throws any kind of error. */
+/** Skips fields that the message does not have, as newer clients send them. Throws what the reader throws too. */
 export function readFields(
   reader: BinaryReader,
   message: Message,
@@ -38,21 +38,18 @@ export function readFields(
     else if (field.isList && wire === WireType.LengthDelimited) readPacked(reader, field, target);
     else throw new DecodeError(`proto: wrong wireType = ${wire} for field ${field.name}`);
   }
-  // No read leaves the body, but the last one may have gone on behind the end of this message.
-  if (reader.pos !== end) throw new DecodeError("unexpected EOF");
+  assertEnd(reader, end);
   return target;
 }
 
 /** The numbers of a list may come as one block without tags. */
 function readPacked(reader: BinaryReader, field: Field, target: JsonObject): void {
-  const end = readEnd(reader);
+  const end = reader.uint32() + reader.pos;
   while (reader.pos < end) field.readInto(reader, target);
-  if (reader.pos !== end) throw new DecodeError("unexpected EOF");
+  assertEnd(reader, end);
 }
 
-/** Where that ends whose length comes next. */
-function readEnd(reader: BinaryReader): number {
-  const length = reader.uint32();
-  if (length > reader.len - reader.pos) throw new DecodeError("unexpected EOF");
-  return reader.pos + length;
+/** The reader stays within the body, but what it read last may be longer than what that is part of. */
+function assertEnd(reader: BinaryReader, end: number): void {
+  if (reader.pos !== end) throw new DecodeError("unexpected EOF");
 }

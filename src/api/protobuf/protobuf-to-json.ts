@@ -46,7 +46,7 @@ export function protobufToJson(body: Buffer): JsonObject {
   const definition = [definitionName({ group, version, kind }), `meta.v1.${kind}`].find(
     (name) => hasDefinition(name) && hasFieldNumbers(name),
   );
-  // Of a kind that no request may have only the name is looked at.
+  // Of a kind that no request has, the name is enough: whoever expects another one will say so.
   if (!definition || !raw) return target;
   const failure = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
   return readWhole(raw, messageNamed(definition), { target, failure });

@@ -5,10 +5,11 @@ import type { Scalar } from "../schema/schema.ts";
 import { messageOf, wrapped } from "./fields.ts";
 import type { Value } from "./message.ts";
 
-const string: Value = { wire: WireType.LengthDelimited, read: (reader) => reader.string(true) };
+const string: Value = { wire: WireType.LengthDelimited, read: (reader) => reader.string() };
 const int32: Value = { wire: WireType.Varint, read: (reader) => reader.int32() };
 // Beyond 2^53 it is as near as a number comes, which is how JSON is read too.
 const int64: Value = { wire: WireType.Varint, read: (reader) => Number(reader.int64()) };
+const json = wrapped(messageOf({ raw: string }), toJson);
 
 /** What is one value in JSON. Protobuf has messages for many of them. */
 export const scalarValues: Readonly<Record<Scalar, Value>> = {
@@ -22,7 +23,8 @@ export const scalarValues: Readonly<Record<Scalar, Value>> = {
   microTime: wrapped(messageOf({ seconds: int64, nanos: int32 }), toMicroTime),
   quantity: wrapped(messageOf({ string }), (fields: { string?: string }) => fields.string ?? "0"),
   intOrString: wrapped(messageOf({ type: int32, intVal: int32, strVal: string }), toIntOrString),
-  json: wrapped(messageOf({ raw: string }), toJson),
+  json,
+  fieldsV1: json,
 };
 
 /** Upstream writes Go's zero time as an empty message, and reads whole seconds only. */
@@ -47,7 +49,7 @@ function toIntOrString(fields: { type?: number; intVal?: number; strVal?: string
   throw new DecodeError("impossible IntOrString.Type");
 }
 
-/** The depth is checked here because JSON.stringify, which comes next, is not safe on any. */
+/** The depth is checked before JSON.stringify, which runs out of stack, sees the value. */
 function toJson({ raw }: { raw?: string }): unknown {
   const value: unknown = raw ? JSON.parse(raw) : null;
   assertDepth(value);

@@ -8,7 +8,7 @@ export class DecodeError extends Error {
   }
 }
 
-/** A value of the wrong JSON type. Thrown without a path; `atPath` words it once the path is known. */
+/** A value of the wrong JSON type. Thrown without a path: `wordMismatch` knows it. */
 export class MismatchError extends Error {
   readonly value: unknown;
   readonly expected: FieldType;
@@ -20,7 +20,7 @@ export class MismatchError extends Error {
   }
 }
 
-export type Path = readonly (string | number)[];
+type Path = readonly (string | number)[];
 
 export function wordMismatch(error: MismatchError, definition: string, path: Path): DecodeError {
   const { struct, field } = locate(definition, path);
@@ -74,6 +74,7 @@ const goScalars: Readonly<Record<Scalar, string>> = {
   quantity: "resource.Quantity",
   intOrString: "int32",
   json: "runtime.RawExtension",
+  fieldsV1: "v1.FieldsV1",
 };
 
 function goType(type: FieldType): string {

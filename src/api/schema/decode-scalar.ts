@@ -5,7 +5,7 @@ import { canonicalMicroTime, canonicalTime } from "./parse-time.ts";
 import type { FieldType, Scalar } from "./schema.ts";
 
 /** Checks one value and gives it in the form in which the API keeps it. Throws MismatchError or DecodeError. */
-export type DecodeScalar = (value: unknown) => unknown;
+type DecodeScalar = (value: unknown) => unknown;
 
 interface ScalarCodec {
   readonly decode: DecodeScalar;
@@ -27,6 +27,7 @@ export const scalarCodecs: Readonly<Record<Scalar, ScalarCodec>> = {
   quantity: { decode: decodeQuantity, zero: "0", alwaysWritten: true },
   intOrString: { decode: decodeIntOrString, zero: 0, alwaysWritten: true },
   json: { decode: decodeJson, zero: null, alwaysWritten: true },
+  fieldsV1: { decode: decodeJson, zero: null, alwaysWritten: true },
 };
 
 function typed(jsType: "string" | "boolean" | "number", scalar: Scalar): DecodeScalar {
@@ -67,8 +68,10 @@ const canonicalBinary = /^[1-9][0-9]{0,2}[KMGT]i$/;
 function decodeQuantity(value: unknown): string {
   if (typeof value === "string" && canonicalBinary.test(value)) return value;
   try {
-    // A number, or whatever else, is read by its text.
-    return canonicalQuantity(typeof value === "string" ? value.trim() : String(JSON.stringify(value)));
+    // A number is read by its text; nothing else is a quantity, no more than nothing is.
+    return canonicalQuantity(
+      typeof value === "string" || typeof value === "number" ? String(value).trim() : "",
+    );
   } catch (error) {
     if (error instanceof QuantityError) throw new DecodeError(error.message);
     throw error;

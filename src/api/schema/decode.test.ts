@@ -158,6 +158,11 @@ describe("decodeObject", () => {
     expect(() => decodeObject("apps.v1.ControllerRevision", { data: deep })).toThrow("exceeded max depth");
   });
 
+  test("what is deep and no quantity is refused", () => {
+    const cpu = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
+    expect(() => specOf({ overhead: { cpu } })).toThrow(DecodeError);
+  });
+
   test("what is deep and unknown is dropped", () => {
     const deep = JSON.parse(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`);
     expect(decodeObject(pod, deep).unknownFields).toEqual(["a"]);

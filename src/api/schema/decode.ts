@@ -87,12 +87,12 @@ function compile(type: FieldType): Codec {
 
 function compileStruct(name: string, { fields, required = [], kept = [] }: Definition): Codec {
   const plan = new Map<string, Field>();
-  const alwaysThere: { name: string; codec: Codec }[] = [];
+  const alwaysThere: { field: string; codec: Codec }[] = [];
   for (const [field, text] of Object.entries(fields)) {
     const type = parseType(text);
     const codec = compile(type);
     plan.set(field, { codec, dropsEmpty: !required.includes(field) && !kept.includes(field) });
-    if (type.kind === "struct" && kept.includes(field)) alwaysThere.push({ name: field, codec });
+    if (type.kind === "struct" && kept.includes(field)) alwaysThere.push({ field, codec });
   }
   const expected: FieldType = { kind: "struct", definition: name };
 
@@ -111,7 +111,7 @@ function compileStruct(name: string, { fields, required = [], kept = [] }: Defin
         if (!field.dropsEmpty || !field.codec.isEmpty(next)) decoded[key] = next;
       }
     }
-    for (const { name, codec } of alwaysThere) decoded[name] ??= codec.zero();
+    for (const { field, codec } of alwaysThere) decoded[field] ??= codec.zero();
     return decoded;
   }
 
@@ -137,7 +137,7 @@ function compileList(type: FieldType, items: Codec): Codec {
 function compileMap(type: FieldType, values: Codec): Codec {
   function decode(value: unknown, context: Context): JsonObject {
     if (!isJsonObject(value)) throw new MismatchError(value, type);
-    // A copy by spreading defines its keys, so that a label named __proto__ is a label; so does fromEntries.
+    // Spreading defines keys as `define` does: a label named __proto__ is a label.
     const decoded = { ...value };
     for (const key in value) {
       const child = value[key];

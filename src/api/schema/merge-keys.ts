@@ -10,7 +10,7 @@ export interface MergeRule {
   readonly mapType?: "atomic" | "granular";
 }
 
-export type PatchStrategy = "merge" | "replace" | "retainKeys";
+type PatchStrategy = "merge" | "replace" | "retainKeys";
 
 /** A list of objects that patches merge item by item. Server-side apply may need more keys than one. */
 function mergedBy(key: string, ...furtherKeys: readonly string[]): MergeRule {
@@ -118,14 +118,13 @@ const atomicDefinitions: ReadonlySet<string> = new Set([
 const noRule: MergeRule = {};
 const atomicList: MergeRule = { listType: "atomic" };
 
-/** Lists are atomic unless the table says otherwise; only the items of lists of objects are nothing at all. */
+/** Lists are atomic unless the table says otherwise; only the items of a list of objects are nothing at all. */
 export function mergeRuleOf(definition: string, field: string): MergeRule {
   const rule = rules[definition]?.[field];
   if (rule) return rule;
   const { fields, kind } = definitionOf(definition);
   const isList = parseType(fields[field] ?? "json").kind === "list";
-  const isPlain = (kind && field === "items") || (definition === "meta.v1.APIResource" && field === "verbs");
-  return isList && !isPlain ? atomicList : noRule;
+  return isList && !(kind && field === "items") ? atomicList : noRule;
 }
 
 export function isAtomicDefinition(definition: string): boolean {

@@ -29,6 +29,7 @@ const scalars = [
   "quantity",
   "intOrString",
   "json",
+  "fieldsV1",
 ] as const;
 
 export type Scalar = (typeof scalars)[number];

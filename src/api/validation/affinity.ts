@@ -1,5 +1,10 @@
 import type * as k8s from "@kubernetes/client-node";
-import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "../names.ts";
+import {
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+} from "../names.ts";
 import { validateLabelSelector } from "./labels.ts";
 import type { Report } from "./report.ts";
 

@@ -86,7 +86,9 @@ function validateEphemeralContainers(
 }
 
 function isUnset(value: unknown): boolean {
-  return value === undefined || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+  return (
+    value === undefined || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
+  );
 }
 
 /** Pods themselves are strict here; templates are not. */

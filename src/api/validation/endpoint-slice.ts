@@ -1,7 +1,12 @@
 import type * as k8s from "@kubernetes/client-node";
 import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
-import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "../names.ts";
+import {
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+} from "../names.ts";
 import type { Wire } from "../objects.ts";
 import { protocols } from "./container.ts";
 import { endpointIpProblems } from "./endpoints.ts";
@@ -36,7 +41,10 @@ export function validateEndpointSliceUpdate(next: EndpointSlice, current: Endpoi
 }
 
 function validatePorts(ports: k8s.DiscoveryV1EndpointPort[], at: Report): void {
-  if (ports.length > maxPorts) return at.tooMany("ports", ports.length, maxPorts);
+  if (ports.length > maxPorts) {
+    at.tooMany("ports", ports.length, maxPorts);
+    return;
+  }
   const names = new Set<string>();
   at.each("ports", ports, ({ name = "", protocol, appProtocol }, place) => {
     if (name) place.problems("name", name, dnsLabelProblems(name));
@@ -66,13 +74,19 @@ function validateEndpoint(endpoint: k8s.V1Endpoint, at: Report, addressType: str
 
 function validateIp(address: string, at: Report, family: "IPv4" | "IPv6"): void {
   const problems = family === "IPv4" ? ipProblems(address) : canonicalIpProblems(address);
-  if (problems.length > 0) return at.problems("", address, problems);
+  if (problems.length > 0) {
+    at.problems("", address, problems);
+    return;
+  }
   if (ipFamilyOf(address) !== family) at.invalid("", address, `must be an ${family} address`);
   at.problems("", address, endpointIpProblems(address));
 }
 
 function validateFqdn(address: string, at: Report): void {
-  if (!address) return at.required("");
+  if (!address) {
+    at.required("");
+    return;
+  }
   const name = address.replace(/\.$/, "");
   const problems = dnsSubdomainProblems(name);
   if (problems.length > 0) at.invalid("", name, problems.join(","));
@@ -87,7 +101,10 @@ function validateHints(
   at: Report,
   problemsOf: (name: string) => readonly string[],
 ): void {
-  if (hints.length > maxHints) return at.tooMany(field, hints.length, maxHints);
+  if (hints.length > maxHints) {
+    at.tooMany(field, hints.length, maxHints);
+    return;
+  }
   hints.forEach(({ name }, i) => {
     if (hints.findIndex((hint) => hint.name === name) < i) at.duplicate(`${field}[${i}].name`, name);
     at.problems(`${field}[${i}].name`, name, problemsOf(name));

@@ -1,7 +1,12 @@
 import type * as k8s from "@kubernetes/client-node";
 import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
-import { dnsLabelProblems, dnsSubdomainProblems, portNumberProblems, qualifiedNameProblems } from "../names.ts";
+import {
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  portNumberProblems,
+  qualifiedNameProblems,
+} from "../names.ts";
 import type { Wire } from "../objects.ts";
 import { protocols } from "./container.ts";
 import { ipProblems } from "./ip.ts";

@@ -98,9 +98,16 @@ export function validateFieldRef(
   at: Report,
   allowed: readonly string[],
 ): void {
-  if (!fieldPath) return at.required("fieldPath");
-  const refuse = (reason: string) => at.invalid("fieldPath", fieldPath, `error converting fieldPath: ${reason}`);
-  if (apiVersion !== "v1") return refuse(`unsupported pod version: ${apiVersion}`);
+  if (!fieldPath) {
+    at.required("fieldPath");
+    return;
+  }
+  const refuse = (reason: string) =>
+    at.invalid("fieldPath", fieldPath, `error converting fieldPath: ${reason}`);
+  if (apiVersion !== "v1") {
+    refuse(`unsupported pod version: ${apiVersion}`);
+    return;
+  }
 
   const subscripted = /^([^[]*)\['(.*)'\]$/s.exec(fieldPath);
   if (subscripted) {
@@ -128,7 +135,10 @@ const resourceFields = [
 
 export function validateResourceFieldRef(ref: k8s.V1ResourceFieldSelector, at: Report): void {
   const { resource, divisor } = ref;
-  if (!resource) return at.required("resource");
+  if (!resource) {
+    at.required("resource");
+    return;
+  }
   const hugePages = /^(?:limits|requests)\.hugepages-/.test(resource);
   if (!hugePages) at.oneOf("resource", resource, resourceFields);
   if (divisor === undefined || divisor === "0") return;

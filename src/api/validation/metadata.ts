@@ -126,10 +126,7 @@ function validateNoNewFinalizers(next: string[] = [], current: string[] = [], at
   at.forbidden("finalizers", detail);
 }
 
-function validateManagedFields(
-  entry: NonNullable<ObjectMeta["managedFields"]>[number],
-  at: Report,
-): void {
+function validateManagedFields(entry: NonNullable<ObjectMeta["managedFields"]>[number], at: Report): void {
   if (!entry.operation) at.required("operation", "must not be empty");
   else at.oneOf("operation", entry.operation, ["Apply", "Update"]);
   if (entry.fieldsType && entry.fieldsType !== "FieldsV1") {

@@ -9,12 +9,7 @@ import { validateAccessModes, volumeModes } from "./claim-spec.ts";
 import { diffValues } from "./diff.ts";
 import { validateNoBacksteps } from "./path.ts";
 import { Report } from "./report.ts";
-import {
-  type SourceRules,
-  storageSystems,
-  validateCsiDriver,
-  validateOneSource,
-} from "./storage-system.ts";
+import { type SourceRules, storageSystems, validateCsiDriver, validateOneSource } from "./storage-system.ts";
 
 type PersistentVolume = Wire<k8s.V1PersistentVolume>;
 type Spec = Wire<k8s.V1PersistentVolumeSpec>;
@@ -67,7 +62,8 @@ export function validatePersistentVolume({ spec = {} }: PersistentVolume): Field
     at.forbidden("persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'");
   }
   const { storageClassName, volumeAttributesClassName: attributes } = spec;
-  if (storageClassName) at.problems("storageClassName", storageClassName, dnsSubdomainProblems(storageClassName));
+  if (storageClassName)
+    at.problems("storageClassName", storageClassName, dnsSubdomainProblems(storageClassName));
   at.oneOf("volumeMode", spec.volumeMode, volumeModes);
   if (attributes !== undefined) {
     if (attributes === "") at.required("volumeAttributesClassName", "an empty string is disallowed");
@@ -87,7 +83,8 @@ function validateCapacity(capacity: Record<string, string>, at: Report): void {
   if (names.length !== 1 || names[0] !== "storage") at.notSupported("capacity", capacity, ["storage"]);
   for (const name of names) {
     const amount = capacity[name] ?? "0";
-    if (parseQuantity(amount).nanos <= 0n) at.invalid(`capacity[${name}]`, amount, "must be greater than zero");
+    if (parseQuantity(amount).nanos <= 0n)
+      at.invalid(`capacity[${name}]`, amount, "must be greater than zero");
   }
 }
 

@@ -37,13 +37,13 @@ function validateAffinityMutation(
   before: k8s.V1NodeAffinity | undefined,
   at: Report,
 ): void {
-  const field =
-    "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+  const field = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
   const oldTerms = termsOf(before);
   const newTerms = termsOf(after);
   if (oldTerms.length > 0 && oldTerms.length !== newTerms.length) {
     const detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-    return at.invalid(field, newTerms, detail);
+    at.invalid(field, newTerms, detail);
+    return;
   }
   oldTerms.forEach((oldTerm, i) => {
     const newTerm = newTerms[i] ?? {};

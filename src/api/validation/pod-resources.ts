@@ -1,5 +1,11 @@
 import type { Container, PodSpec } from "../objects.ts";
-import { addQuantities, compareQuantities, formatQuantity, parseQuantity, type Quantity } from "../quantity.ts";
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  type Quantity,
+} from "../quantity.ts";
 import type { Report } from "./report.ts";
 import { isHugePages, resourceNameProblems } from "./resource-name.ts";
 import { validateResourceRequirements } from "./resources.ts";
@@ -8,7 +14,10 @@ import { validateResourceRequirements } from "./resources.ts";
 export function validatePodResources(spec: PodSpec, at: Report): void {
   const { resources } = spec;
   if (!resources) return;
-  if (spec.os?.name === "windows") return at.forbidden("", "may not be set for a windows pod");
+  if (spec.os?.name === "windows") {
+    at.forbidden("", "may not be set for a windows pod");
+    return;
+  }
   if (resources.claims) at.forbidden("claims", "claims may not be set for Resources at pod-level");
   validateResourceRequirements({ limits: resources.limits, requests: resources.requests }, at, {
     claimNames: new Set(),

@@ -3,9 +3,9 @@ import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
 import type { Container, Pod, PodSpec } from "../objects.ts";
 import { diffValues } from "./diff.ts";
-import { validateGatedChanges } from "./pod-gated-update.ts";
 import { validatePodContent } from "./pod.ts";
 import { validatePodAnnotationUpdate } from "./pod-annotations.ts";
+import { validateGatedChanges } from "./pod-gated-update.ts";
 import { Report } from "./report.ts";
 
 const updatable = [

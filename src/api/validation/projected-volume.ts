@@ -81,7 +81,10 @@ export function validateProjectedVolume(volume: k8s.V1ProjectedVolumeSource, at:
 }
 
 function validateToken({ expirationSeconds }: k8s.V1ServiceAccountTokenProjection, at: Report): void {
-  if (expirationSeconds === undefined) return at.required("expirationSeconds");
+  if (expirationSeconds === undefined) {
+    at.required("expirationSeconds");
+    return;
+  }
   const refuse = (detail: string) => at.invalid("expirationSeconds", expirationSeconds, detail);
   if (expirationSeconds < 600) refuse("may not specify a duration less than 10 minutes");
   if (expirationSeconds > 2 ** 32) refuse("may not specify a duration larger than 2^32 seconds");
@@ -122,4 +125,3 @@ function validatePodCertificate(certificate: k8s.V1PodCertificateProjection, at:
     at.required("", "specify at least one of credentialBundlePath, keyPath, and certificateChainPath");
   }
 }
-

@@ -77,9 +77,9 @@ export class Report {
     this.errors.push(tooMany(this.pathOf(field), actual, max));
   }
 
-  /** One `Invalid value` for each problem. */
+  /** One `Invalid value` for each problem. What was left out is shown as an empty text. */
   problems(field: string, value: unknown, problems: readonly string[]): void {
-    for (const problem of problems) this.invalid(field, value, problem);
+    for (const problem of problems) this.invalid(field, value ?? "", problem);
   }
 
   requireFields<T extends object>(value: T, fields: readonly (keyof T & string)[]): void {

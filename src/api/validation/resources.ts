@@ -2,12 +2,7 @@ import type * as k8s from "@kubernetes/client-node";
 import { dnsLabelProblems } from "../names.ts";
 import { compareQuantities, parseQuantity, type Quantity } from "../quantity.ts";
 import type { Report } from "./report.ts";
-import {
-  containerResourceNameProblems,
-  isCounted,
-  isHugePages,
-  mayOvercommit,
-} from "./resource-name.ts";
+import { containerResourceNameProblems, isCounted, isHugePages, mayOvercommit } from "./resource-name.ts";
 
 type ResourceList = Record<string, string>;
 type NameProblems = (name: string) => readonly string[];
@@ -84,11 +79,7 @@ function validateRequestsWithinLimits(requests: ResourceList, limits: ResourceLi
   }
 }
 
-function validateClaims(
-  claims: k8s.CoreV1ResourceClaim[],
-  at: Report,
-  podClaims: ReadonlySet<string>,
-): void {
+function validateClaims(claims: k8s.CoreV1ResourceClaim[], at: Report, podClaims: ReadonlySet<string>): void {
   const seen = new Set<string>();
   at.each("", claims, ({ name, request }, claim) => {
     if (!name) return claim.required("");

@@ -69,8 +69,14 @@ function validateSeccompProfile(profile: k8s.V1SeccompProfile, at: Report): void
 }
 
 function validateAppArmorProfile({ type, localhostProfile }: k8s.V1AppArmorProfile, at: Report): void {
-  if (!type) return at.required("type", "type is required when appArmorProfile is set");
-  if (!profileTypes.includes(type)) return at.notSupported("type", type, profileTypes);
+  if (!type) {
+    at.required("type", "type is required when appArmorProfile is set");
+    return;
+  }
+  if (!profileTypes.includes(type)) {
+    at.notSupported("type", type, profileTypes);
+    return;
+  }
   if (type !== "Localhost") {
     if (localhostProfile !== undefined) {
       at.invalid("localhostProfile", localhostProfile, "can only be set when AppArmor type is Localhost");
@@ -93,7 +99,7 @@ const ipcSysctl = /^(?:kernel\.(?:shm|msg)|kernel\.sem$|fs\.mqueue\.)/;
 
 function validateSysctls(sysctls: k8s.V1Sysctl[], at: Report, spec: PodSpec): void {
   const seen = new Set<string>();
-  at.each("sysctls", sysctls, ({ name }, place) => {
+  at.each("sysctls", sysctls, ({ name = "" }, place) => {
     if (!name) place.required("name");
     else if (name.length > 253 || !sysctl.test(name)) {
       const format = `^(${sysctlSegment}[\\./])*${sysctlSegment}$`;

@@ -38,11 +38,7 @@ export function validateClusterIps(spec: ServiceSpec, at: Report, current: Servi
 }
 
 /** Whether all of them are addresses. */
-function validateEachAddress(
-  addresses: readonly string[],
-  at: Report,
-  known: readonly string[],
-): boolean {
+function validateEachAddress(addresses: readonly string[], at: Report, known: readonly string[]): boolean {
   const before = at.errors.length;
   addresses.forEach((address, i) => {
     if (i > 0 || address !== "None") {
@@ -75,9 +71,11 @@ function validateKept(
   const before = current[field] ?? [];
   const [one, what] =
     field === "clusterIPs" ? ["clusterIP", "secondary clusterIP"] : ["ipFamily", "secondary ipFamily"];
-  if (before.length > 0 && after.length === 0) at.invalid(`${field}[0]`, after, `primary ${one} can not be unset`);
+  if (before.length > 0 && after.length === 0)
+    at.invalid(`${field}[0]`, after, `primary ${one} can not be unset`);
   after.forEach((value, i) => {
-    if (i < before.length && value !== before[i]) at.invalid(`${field}[${i}]`, after, "may not change once set");
+    if (i < before.length && value !== before[i])
+      at.invalid(`${field}[${i}]`, after, "may not change once set");
   });
   if (before.length > after.length && after.length === 1 && next.ipFamilyPolicy !== "SingleStack") {
     const detail = `must be set to 'SingleStack' when releasing the ${what}`;

@@ -10,11 +10,16 @@ import {
 } from "../names.ts";
 import type { ObjectMeta, Wire } from "../objects.ts";
 import { protocols } from "./container.ts";
-import { cidrProblems, ipProblems } from "./ip.ts";
 import { endpointIpProblems } from "./endpoints.ts";
+import { cidrProblems, ipProblems } from "./ip.ts";
 import { validateLabels } from "./labels.ts";
 import { Report } from "./report.ts";
-import { isHeadless, type ServiceSpec, validateClusterIps, validateClusterIpUpdate } from "./service-addresses.ts";
+import {
+  isHeadless,
+  type ServiceSpec,
+  validateClusterIps,
+  validateClusterIpUpdate,
+} from "./service-addresses.ts";
 
 interface Service {
   readonly metadata: ObjectMeta;
@@ -160,8 +165,7 @@ function validateTraffic(spec: ServiceSpec, at: Report): void {
     if (!healthCheckNodePort) at.required("healthCheckNodePort");
     else at.problems("healthCheckNodePort", healthCheckNodePort, portNumberProblems(healthCheckNodePort));
   } else if (healthCheckNodePort) {
-    const detail =
-      "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+    const detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
     at.invalid("healthCheckNodePort", healthCheckNodePort, detail);
   }
   if (spec.type !== "ExternalName") {

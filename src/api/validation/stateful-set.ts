@@ -1,6 +1,6 @@
+import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
 import { dnsLabelProblems } from "../names.ts";
-import { isEqual } from "../equality.ts";
 import type { StatefulSet } from "../objects.ts";
 import { validateClaimSpec } from "./claim-spec.ts";
 import { Report } from "./report.ts";
@@ -102,15 +102,20 @@ function validateUpdateStrategy(
   at: Report,
   { updateStrategies }: StatefulSetRules,
 ): void {
-  if (!type) return at.required("");
+  if (!type) {
+    at.required("");
+    return;
+  }
   if (!updateStrategies.includes(type)) {
     const shown = { Type: type, RollingUpdate: rollingUpdate ?? null };
-    return at.invalid("", shown, `must be ${listOf(updateStrategies)}`);
+    at.invalid("", shown, `must be ${listOf(updateStrategies)}`);
+    return;
   }
   if (!rollingUpdate) return;
   if (!rolling.includes(type)) {
     const allowed = updateStrategies.filter((strategy) => rolling.includes(strategy));
-    return at.invalid("rollingUpdate", rollingUpdate, `only allowed for updateStrategy ${listOf(allowed)}`);
+    at.invalid("rollingUpdate", rollingUpdate, `only allowed for updateStrategy ${listOf(allowed)}`);
+    return;
   }
   const { partition, maxUnavailable } = rollingUpdate;
   at.nonNegative("rollingUpdate.partition", partition);

@@ -185,7 +185,10 @@ function validateIscsiName(name: string, at: Report): void {
 }
 
 export function validateCsiDriver(driver: string | undefined, at: Report): void {
-  if (!driver) return at.required("driver");
+  if (!driver) {
+    at.required("driver");
+    return;
+  }
   if (driver.length > 63) at.tooLong("driver", 63);
   at.problems("driver", driver, dnsSubdomainProblems(driver.toLowerCase()));
 }

@@ -4,11 +4,7 @@ import { validateDescendingPath } from "./path.ts";
 import type { Report } from "./report.ts";
 import type { Volume } from "./volume.ts";
 
-export function validateMounts(
-  container: Container,
-  at: Report,
-  volumes: ReadonlyMap<string, Volume>,
-): void {
+export function validateMounts(container: Container, at: Report, volumes: ReadonlyMap<string, Volume>): void {
   const { volumeMounts, volumeDevices } = container;
   if (volumeMounts) {
     const seen = new Set<string>();

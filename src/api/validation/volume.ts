@@ -11,12 +11,7 @@ import {
   validateProjectedVolume,
 } from "./projected-volume.ts";
 import type { Report } from "./report.ts";
-import {
-  type SourceRules,
-  storageSystems,
-  validateCsiDriver,
-  validateOneSource,
-} from "./storage-system.ts";
+import { type SourceRules, storageSystems, validateCsiDriver, validateOneSource } from "./storage-system.ts";
 
 export type Volume = Wire<k8s.V1Volume>;
 type Sources = Omit<Volume, "name">;

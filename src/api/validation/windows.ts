@@ -10,7 +10,11 @@ const dnsDomain =
 export function validateWindowsOptions(options: k8s.V1WindowsSecurityContextOptions, at: Report): void {
   const { gmsaCredentialSpecName, gmsaCredentialSpec, runAsUserName } = options;
   if (gmsaCredentialSpecName !== undefined) {
-    at.problems("gmsaCredentialSpecName", gmsaCredentialSpecName, dnsSubdomainProblems(gmsaCredentialSpecName));
+    at.problems(
+      "gmsaCredentialSpecName",
+      gmsaCredentialSpecName,
+      dnsSubdomainProblems(gmsaCredentialSpecName),
+    );
   }
   if (gmsaCredentialSpec === "") {
     at.invalid("gmsaCredentialSpec", "", "gmsaCredentialSpec cannot be an empty string");
@@ -42,7 +46,7 @@ function windowsUserProblems(name: string): string[] {
   if (user.length > 104) problems.push("runAsUserName's User length must not be longer than 104 characters");
   if (/^[. ]+$/.test(user)) problems.push("runAsUserName's User cannot contain only periods or spaces");
   if (/["/\\:;|=,+*?<>@[\]]/.test(user)) {
-    problems.push('runAsUserName\'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]');
+    problems.push("runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]");
   }
   return problems;
 }
@@ -76,7 +80,10 @@ const linuxContainerContext = [
 
 export function validateOs(spec: PodSpec, at: Report): void {
   if (!spec.os) return;
-  if (!spec.os.name) return at.required("os.name");
+  if (!spec.os.name) {
+    at.required("os.name");
+    return;
+  }
   if (spec.os.name === "linux") validateLinuxPod(spec, at);
   else if (spec.os.name === "windows") validateWindowsPod(spec, at);
   else at.notSupported("os", spec.os.name, ["linux", "windows"]);

@@ -30,6 +30,7 @@ export class CachedObject {
   readonly json: Buffer;
   readonly #kind: CachedKind;
   #facts: SelectorFacts | undefined;
+  #view: KubeObject | undefined;
 
   constructor(kind: CachedKind, entry: Entry) {
     this.#kind = kind;
@@ -41,6 +42,12 @@ export class CachedObject {
   facts(): SelectorFacts {
     this.#facts ??= readFacts(this.parse(), this.#kind);
     return this.#facts;
+  }
+
+  /** The object parsed once, for those who only look at it. */
+  view(): KubeObject {
+    this.#view ??= this.parse();
+    return this.#view;
   }
 
   /** A fresh copy that the caller may change. */

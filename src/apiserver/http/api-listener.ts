@@ -3,8 +3,9 @@ import { createServer, type Server, type ServerOptions } from "node:https";
 import type { Duplex } from "node:stream";
 import { badRequest } from "../../api/status-error.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Answer, ApiRequest } from "../api-request.ts";
+import type { Answer, ApiRequest, BytesAnswer } from "../api-request.ts";
 import type { UserInfo } from "../auth/user-info.ts";
+import type { Gatekeeper } from "../gatekeeper.ts";
 import type { ApiMetrics } from "../metrics.ts";
 import { parseRequest, type RequestInfo } from "../request-info.ts";
 import type { KubeletProxy } from "../subresource/kubelet-proxy.ts";
@@ -19,10 +20,21 @@ export interface ListenerDeps {
   readonly logger: Logger;
   readonly metrics: ApiMetrics;
   /** Who sends a request and whether they may; throws 401 and 403. */
-  admitCaller(request: IncomingMessage, info: RequestInfo, query: URLSearchParams): Promise<UserInfo>;
+  admitCaller: Gatekeeper["admitCaller"];
   answer(request: ApiRequest): Promise<Answer>;
+  /** For requests that need nothing to be waited for: undefined for all others. */
+  answerAtOnce(request: Pick<ApiRequest, "info" | "query" | "headers">): BytesAnswer | undefined;
   /** Requests whose bytes go to a kubelet: undefined for all others. */
   proxy(info: RequestInfo): KubeletProxy | undefined;
+}
+
+/** One request on its way to its answer. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly startedAt: number;
+  info: RequestInfo | undefined;
+  query: URLSearchParams;
 }
 
 const noQuery = new URLSearchParams();
@@ -32,52 +44,76 @@ export function createApiListener(deps: ListenerDeps): Server {
   const { logger, metrics } = deps;
   const inFlight = createInFlight();
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const startedAt = performance.now();
-    let info: RequestInfo | undefined;
-    let dryRun = false;
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    const exchange: Exchange = {
+      request,
+      response,
+      startedAt: performance.now(),
+      info: undefined,
+      query: noQuery,
+    };
     try {
       const { path, query } = splitUrl(request.url ?? "/");
-      dryRun = query.has("dryRun");
-      info = parseRequest(request.method ?? "GET", path, query);
-      if (!info) throw badRequest("the path of the request is not valid percent-encoding");
-      // The body is read only once it is known that its sender may send it.
-      const user = await deps.admitCaller(request, info, query);
-      const proxy = deps.proxy(info);
-      if (proxy) return await proxy.request(request, response, query);
-      const leave = isLongRunning(info) ? noop : inFlight.enter(request.method === "GET" ? "read" : "write");
-      try {
-        await respond(
-          {
-            method: request.method ?? "GET",
-            info,
-            query,
-            headers: request.headers,
-            user,
-            readBody: () => readBody(request),
-          },
-          response,
-        );
-      } finally {
-        leave();
+      exchange.query = query;
+      exchange.info = parseRequest(request.method ?? "GET", path, query);
+      if (!exchange.info) throw badRequest("the path of the request is not valid percent-encoding");
+      const user = deps.admitCaller(request, exchange.info, query);
+      if (user instanceof Promise || !answeredAtOnce(exchange, exchange.info)) {
+        void serveInTime(exchange, exchange.info, user);
+        return;
       }
     } catch (error) {
-      const failure = toStatusError(error);
-      if (failure.code >= 500)
-        logger.error("request failed", { method: request.method, path: pathOf(request), error });
-      await sendError(response, failure, request.headers);
-    } finally {
-      const seconds = (performance.now() - startedAt) / 1_000;
-      if (info) metrics.observe(info, { code: response.statusCode, seconds, dryRun });
-      if (logger.debugging) {
-        logger.debug("request", {
-          method: request.method,
-          path: pathOf(request),
-          code: response.statusCode,
-          ms: seconds * 1_000,
-        });
-      }
+      fail(exchange, error);
     }
+    finish(exchange);
+  }
+
+  function answeredAtOnce({ request, response, query }: Exchange, info: RequestInfo): boolean {
+    const answer = deps.answerAtOnce({ info, query, headers: request.headers });
+    if (answer) sendBytes(response, answer, request.method ?? "GET");
+    return answer !== undefined;
+  }
+
+  async function serveInTime(
+    exchange: Exchange,
+    info: RequestInfo,
+    caller: UserInfo | Promise<UserInfo>,
+  ): Promise<void> {
+    const { request, response, query } = exchange;
+    const { method = "GET", headers } = request;
+    try {
+      // The body is read only once it is known that its sender may send it.
+      const user = await caller;
+      const proxy = deps.proxy(info);
+      if (proxy) {
+        await proxy.request(request, response, query);
+      } else {
+        const leave = isLongRunning(info) ? noop : inFlight.enter(method === "GET" ? "read" : "write");
+        try {
+          await respond({ method, info, query, headers, user, readBody: () => readBody(request) }, response);
+        } finally {
+          leave();
+        }
+      }
+    } catch (error) {
+      fail(exchange, error);
+    }
+    finish(exchange);
+  }
+
+  function fail({ request, response }: Exchange, error: unknown): void {
+    const failure = toStatusError(error);
+    if (failure.code >= 500)
+      logger.error("request failed", { method: request.method, path: pathOf(request), error });
+    sendError(response, failure, request.headers);
+  }
+
+  function finish({ request, response, startedAt, info, query }: Exchange): void {
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const code = response.statusCode;
+    if (info) metrics.observe(info, { code, seconds, dryRun: query.has("dryRun") });
+    if (logger.debugging)
+      logger.debug("request", { method: request.method, path: pathOf(request), code, ms: seconds * 1_000 });
   }
 
   async function respond(request: ApiRequest, response: ServerResponse): Promise<void> {
@@ -109,7 +145,7 @@ export function createApiListener(deps: ListenerDeps): Server {
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
     },
-    (request, response) => void serve(request, response),
+    serve,
   );
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     void upgrade(request, socket, head);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { badRequest, requestTooLarge } from "../../api/status-error.ts";
 
 /** What upstream takes: 3 MiB. */
-export const maxBodyBytes = 3 * 1_024 * 1_024;
+const maxBodyBytes = 3 * 1_024 * 1_024;
 
 /** The whole body, or a 413 as soon as it is known to be too long. */
 export function readBody(request: IncomingMessage): Promise<Buffer> {
@@ -22,7 +22,9 @@ export function readBody(request: IncomingMessage): Promise<Buffer> {
     });
     request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     request.on("error", reject);
-    request.on("close", () => reject(badRequest("the request ended before its body did")));
+    request.on("close", () => {
+      if (!request.complete) reject(badRequest("the request ended before its body did"));
+    });
   });
 }
 

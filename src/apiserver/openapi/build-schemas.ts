@@ -5,72 +5,35 @@ import {
   type Definition,
   definitionOf,
   type FieldType,
+  type GroupVersionKind,
   parseType,
   type Scalar,
 } from "../../api/schema/schema.ts";
-
-/** A JSON schema, as far as both versions of OpenAPI use one. */
-export interface Schema {
-  $ref?: string;
-  allOf?: Schema[];
-  oneOf?: Schema[];
-  type?: string;
-  format?: string;
-  description?: string;
-  required?: readonly string[];
-  properties?: Record<string, Schema>;
-  items?: Schema;
-  additionalProperties?: Schema;
-  [extension: `x-kubernetes-${string}`]: unknown;
-}
-
-/** How one version of OpenAPI writes what the other writes differently. */
-export interface Dialect {
-  refTo(name: string): Schema;
-  /** A reference that has a description beside it. */
-  describedRef(ref: Schema): Schema;
-  readonly intOrString: Schema;
-  readonly quantity: Schema;
-}
-
-/** Scalars that have a definition of their own, under these names. */
-const scalarDefinitions: Partial<Record<Scalar, string>> = {
-  time: "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
-  microTime: "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime",
-  quantity: "io.k8s.apimachinery.pkg.api.resource.Quantity",
-  intOrString: "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
-  json: "io.k8s.apimachinery.pkg.runtime.RawExtension",
-};
-
-const plainScalars: Partial<Record<Scalar, Schema>> = {
-  string: { type: "string" },
-  bool: { type: "boolean" },
-  int32: { type: "integer", format: "int32" },
-  int64: { type: "integer", format: "int64" },
-  double: { type: "number", format: "double" },
-  bytes: { type: "string", format: "byte" },
-};
-
-export const patchName = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
+import { type Dialect, type Schema, scalarSchemas } from "./json-schema.ts";
+import { fallbackDescription, overridingDescription } from "./own-descriptions.ts";
 
 /** `core.v1.Pod` is upstream's `io.k8s.api.core.v1.Pod`. */
 export function openApiName(definition: string): string {
+  if (definition === "patch") return "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
   return `${definition.startsWith("meta.") ? "io.k8s.apimachinery.pkg.apis." : "io.k8s.api."}${definition}`;
 }
+
+const patchSchema: Schema = {
+  type: "object",
+  description: "A patch, in the form that its content type says.",
+};
 
 /** Schemas of these definitions and of all that they refer to, by upstream's names. */
 export function buildSchemas(
   definitions: Iterable<string>,
   { dialect, descriptions }: { dialect: Dialect; descriptions: Descriptions },
 ): Record<string, Schema> {
-  const schemas = new Map<string, Schema>([
-    [patchName, { type: "object", description: "A patch, in the form that the content type says." }],
-  ]);
+  const schemas = new Map<string, Schema>();
   const queue = [...definitions];
   // The array grows while it is walked.
   for (const name of queue) {
     if (schemas.has(openApiName(name))) continue;
-    schemas.set(openApiName(name), structSchema(name));
+    schemas.set(openApiName(name), name === "patch" ? patchSchema : structSchema(name));
   }
   return Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
 
@@ -80,7 +43,11 @@ export function buildSchemas(
     const properties = Object.entries(definition.fields).map(([field, text]): [string, Schema] => {
       const type = parseType(text);
       const schema = schemaOf(type);
-      const description = about[field] ?? descriptionOfType(type);
+      const description =
+        overridingDescription(name, field) ??
+        about[field] ??
+        fallbackDescription(field) ??
+        descriptionOfType(type);
       const described = schema.$ref ? dialect.describedRef(schema) : schema;
       return [
         field,
@@ -107,42 +74,20 @@ export function buildSchemas(
         queue.push(type.definition);
         return dialect.refTo(openApiName(type.definition));
       case "scalar":
-        return plainScalars[type.scalar] ?? namedScalar(type.scalar);
+        return scalarSchema(type.scalar);
     }
   }
 
-  function namedScalar(scalar: Scalar): Schema {
-    const name = scalarDefinitions[scalar] ?? scalar;
-    schemas.set(name, scalarSchema(scalar, dialect));
-    return dialect.refTo(name);
+  function scalarSchema(scalar: Scalar): Schema {
+    const { definition, schema } = scalarSchemas[scalar];
+    if (!definition) return schema(dialect);
+    schemas.set(definition, schema(dialect));
+    return dialect.refTo(definition);
   }
 
   /** Fields that refer to a definition are described there, if nowhere else. */
   function descriptionOfType(type: FieldType): string | undefined {
     return type.kind === "struct" ? descriptions[type.definition]?.[""] : undefined;
-  }
-}
-
-function scalarSchema(scalar: Scalar, dialect: Dialect): Schema {
-  switch (scalar) {
-    case "time":
-      return {
-        type: "string",
-        format: "date-time",
-        description: "A time in RFC 3339 form, in whole seconds.",
-      };
-    case "microTime":
-      return {
-        type: "string",
-        format: "date-time",
-        description: "A time in RFC 3339 form, in microseconds.",
-      };
-    case "quantity":
-      return { description: "A number with a unit, such as 500m, 1.5 or 2Gi.", ...dialect.quantity };
-    case "intOrString":
-      return { description: "A number, or a string such as a name or a percentage.", ...dialect.intOrString };
-    default:
-      return { type: "object", description: "Any JSON." };
   }
 }
 
@@ -156,15 +101,16 @@ function extensions(rule: MergeRule): Schema {
   };
 }
 
-/** Kinds that every group version has, and kinds of one. */
-function groupVersionKinds(name: string, { kind, fields }: Definition): Schema {
+function groupVersionKinds(name: string, { kind }: Definition): Schema {
   if (kind) return { "x-kubernetes-group-version-kind": [kind] };
-  if (!fields.kind || !fields.apiVersion) return {};
-  const own = { group: "", version: "v1", kind: name.slice(name.lastIndexOf(".") + 1) };
-  const served =
-    name === "meta.v1.DeleteOptions"
-      ? resources.map(({ group, version }) => ({ ...own, group, version }))
-      : [];
-  const unique = new Map([own, ...served].map((entry) => [`${entry.group}/${entry.version}`, entry]));
+  if (name === "meta.v1.Status") return { "x-kubernetes-group-version-kind": [coreKind("Status")] };
+  if (name !== "meta.v1.DeleteOptions") return {};
+  // Every group version has delete options of its own.
+  const own = resources.map(({ group, version }) => ({ ...coreKind("DeleteOptions"), group, version }));
+  const unique = new Map(own.map((entry) => [`${entry.group}/${entry.version}`, entry]));
   return { "x-kubernetes-group-version-kind": [...unique.values()] };
+}
+
+function coreKind(kind: string): GroupVersionKind {
+  return { group: "", version: "v1", kind };
 }

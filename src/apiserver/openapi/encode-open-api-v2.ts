@@ -1,5 +1,6 @@
-import type { Schema } from "./build-schemas.ts";
-import type { OpenApiV2, Operation, Parameter, PathItem } from "./open-api-v2.ts";
+import type { PathItem } from "./build-paths.ts";
+import type { Schema } from "./json-schema.ts";
+import type { OpenApiV2, Operation, Parameter } from "./open-api-v2.ts";
 import { type Message, message, toBuffer } from "./protobuf-message.ts";
 
 /**
@@ -23,7 +24,7 @@ function named<T>(entries: Readonly<Record<string, T>>, encode: (value: T) => Me
   return Object.entries(entries).map(([name, value]) => message([1, name], [2, encode(value)]));
 }
 
-function pathItem(item: PathItem): Message {
+function pathItem(item: PathItem<Parameter[], Operation>): Message {
   return message(
     [2, item.get && operation(item.get)],
     [3, item.put && operation(item.put)],

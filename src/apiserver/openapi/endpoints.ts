@@ -14,8 +14,8 @@ export interface Endpoint {
   readonly tag: string;
   readonly kind: GroupVersionKind;
   readonly parameters: readonly QueryParameterName[];
-  /** A definition, or a patch; undefined when no body is sent. */
-  readonly request: string | "patch" | undefined;
+  /** A definition, or `patch`; undefined when no body is sent. */
+  readonly request: string | undefined;
   /** A definition; undefined for what is no object. */
   readonly response: string | undefined;
   readonly successCodes: readonly number[];
@@ -102,7 +102,7 @@ function endpointOf({ row, group, version, kinds }: Row, name: string, verb: Ver
     action: connects ? "connect" : verb.action,
     operationId: `${connects ? "connect" : verb.word}${scope}${middle}${object}`,
     description: `${connects ? "connect to" : verb.word} ${row.name} (${kind.kind})`,
-    tag: `${group.split(".")[0] || "core"}_${version}`,
+    tag: `${uncapitalized(groupWord(group))}_${version}`,
     kind,
     parameters: parametersOfSubresource[subresource] ?? parametersOfVerb[name] ?? [],
     request: connects ? undefined : requestOf(name, kind),
@@ -135,17 +135,13 @@ function groupWord(group: string): string {
   return group ? parts.map(capitalized).join("") : "Core";
 }
 
+function uncapitalized(word: string): string {
+  return word.charAt(0).toLowerCase() + word.slice(1);
+}
+
 function capitalized(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
-
-/** Media types of objects that are answered, and of patches. */
-export const answerTypes = ["application/json", "application/yaml"];
-export const patchTypes = [
-  "application/json-patch+json",
-  "application/merge-patch+json",
-  "application/strategic-merge-patch+json",
-];
 
 export function pathParametersOf(path: string): { name: string; description: string }[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({

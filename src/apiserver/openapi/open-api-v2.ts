@@ -1,24 +1,24 @@
+import { patchMediaTypes } from "../../api/patch/apply-patch.ts";
 import type { Descriptions } from "../../api/schema/load-descriptions.ts";
 import { versionInfo } from "../version.ts";
-import { buildSchemas, type Dialect, openApiName, patchName, type Schema } from "./build-schemas.ts";
-import { answerTypes, type Endpoint, patchTypes, pathParametersOf, type ServedVersion } from "./endpoints.ts";
+import { answerMediaTypes, buildPaths, definitionsOf, type PathItem } from "./build-paths.ts";
+import { buildSchemas, openApiName } from "./build-schemas.ts";
+import { type Endpoint, pathParametersOf, type ServedVersion } from "./endpoints.ts";
+import type { Dialect, Schema } from "./json-schema.ts";
 import { queryParameters } from "./parameters.ts";
 
 const dialect: Dialect = {
   refTo: (name) => ({ $ref: `#/definitions/${name}` }),
   describedRef: (ref) => ref,
-  intOrString: { type: "string", format: "int-or-string" },
-  quantity: { type: "string" },
+  unions: { intOrString: { type: "string", format: "int-or-string" }, quantity: { type: "string" } },
 };
 
 export interface OpenApiV2 {
   swagger: "2.0";
   info: { title: string; version: string };
-  paths: Record<string, PathItem>;
+  paths: Record<string, PathItem<Parameter[], Operation>>;
   definitions: Record<string, Schema>;
 }
-
-export type PathItem = { parameters: Parameter[] } & Partial<Record<Endpoint["method"], Operation>>;
 
 export interface Operation {
   description: string;
@@ -46,19 +46,12 @@ export interface Parameter {
 
 /** One document for everything that is served. */
 export function buildOpenApiV2(versions: readonly ServedVersion[], descriptions: Descriptions): OpenApiV2 {
-  const paths = new Map<string, PathItem>();
-  const definitions = new Set<string>();
-  for (const endpoint of versions.flatMap(({ endpoints }) => endpoints)) {
-    const item = paths.get(endpoint.path) ?? { parameters: pathParameters(endpoint.path) };
-    paths.set(endpoint.path, { ...item, [endpoint.method]: operation(endpoint) });
-    for (const name of [endpoint.request, endpoint.response])
-      if (name && name !== "patch") definitions.add(name);
-  }
+  const endpoints = versions.flatMap((version) => version.endpoints);
   return {
     swagger: "2.0",
     info: { title: "Kubernetes", version: versionInfo.gitVersion },
-    paths: Object.fromEntries([...paths].sort(([a], [b]) => (a < b ? -1 : 1))),
-    definitions: buildSchemas(definitions, { dialect, descriptions }),
+    paths: buildPaths(endpoints, { parameters: pathParameters, operation }),
+    definitions: buildSchemas(definitionsOf(endpoints), { dialect, descriptions }),
   };
 }
 
@@ -66,8 +59,8 @@ function operation(endpoint: Endpoint): Operation {
   const schema = endpoint.response ? dialect.refTo(openApiName(endpoint.response)) : { type: "string" };
   return {
     description: endpoint.description,
-    consumes: endpoint.request === "patch" ? patchTypes : ["*/*"],
-    produces: endpoint.response ? answerTypes : ["*/*"],
+    consumes: endpoint.request === "patch" ? patchMediaTypes : ["*/*"],
+    produces: endpoint.response ? answerMediaTypes : ["*/*"],
     schemes: ["https"],
     tags: [endpoint.tag],
     operationId: endpoint.operationId,
@@ -83,7 +76,7 @@ function operation(endpoint: Endpoint): Operation {
 
 function bodyParameter({ request }: Endpoint): Parameter[] {
   if (!request) return [];
-  const schema = dialect.refTo(request === "patch" ? patchName : openApiName(request));
+  const schema = dialect.refTo(openApiName(request));
   const required = request !== "meta.v1.DeleteOptions";
   return [{ name: "body", in: "body", description: "", schema, ...(required && { required }) }];
 }

@@ -1,33 +1,30 @@
+import { patchMediaTypes } from "../../api/patch/apply-patch.ts";
 import type { Descriptions } from "../../api/schema/load-descriptions.ts";
 import { versionInfo } from "../version.ts";
-import { buildSchemas, type Dialect, openApiName, patchName, type Schema } from "./build-schemas.ts";
-import { answerTypes, type Endpoint, patchTypes, pathParametersOf, type ServedVersion } from "./endpoints.ts";
+import { answerMediaTypes, buildPaths, definitionsOf } from "./build-paths.ts";
+import { buildSchemas, openApiName } from "./build-schemas.ts";
+import { type Endpoint, pathParametersOf, type ServedVersion } from "./endpoints.ts";
+import type { Dialect, Schema } from "./json-schema.ts";
 import { queryParameters } from "./parameters.ts";
 
 const dialect: Dialect = {
   refTo: (name) => ({ $ref: `#/components/schemas/${name}` }),
   // Beside a $ref nothing else counts in OpenAPI 3.0.
   describedRef: (ref) => ({ allOf: [ref] }),
-  intOrString: { format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] },
-  quantity: { oneOf: [{ type: "string" }, { type: "number" }] },
+  unions: {
+    intOrString: { format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] },
+    quantity: { oneOf: [{ type: "string" }, { type: "number" }] },
+  },
 };
 
 /** The document of one group version: its paths, and every schema that they lead to. */
 export function buildOpenApiV3({ endpoints }: ServedVersion, descriptions: Descriptions): object {
-  const paths = new Map<string, Record<string, unknown>>();
-  const definitions = new Set<string>();
-  for (const endpoint of endpoints) {
-    const item = paths.get(endpoint.path) ?? { parameters: pathParameters(endpoint.path) };
-    paths.set(endpoint.path, { ...item, [endpoint.method]: operation(endpoint) });
-    for (const name of [endpoint.request, endpoint.response])
-      if (name && name !== "patch") definitions.add(name);
-  }
   return {
     openapi: "3.0.0",
     info: { title: "Kubernetes", version: versionInfo.gitVersion },
-    paths: Object.fromEntries([...paths].sort(([a], [b]) => (a < b ? -1 : 1))),
+    paths: buildPaths(endpoints, { parameters: pathParameters, operation }),
     components: {
-      schemas: buildSchemas(definitions, { dialect, descriptions }),
+      schemas: buildSchemas(definitionsOf(endpoints), { dialect, descriptions }),
       securitySchemes: {
         BearerToken: { type: "apiKey", in: "header", name: "authorization", description: "Bearer token" },
       },
@@ -52,19 +49,16 @@ function operation(endpoint: Endpoint): object {
 }
 
 function requestBody(request: string): object {
-  if (request === "patch") return { required: true, content: content(patchTypes, dialect.refTo(patchName)) };
-  const isOptional = request === "meta.v1.DeleteOptions";
-  return {
-    content: content(["*/*"], dialect.refTo(openApiName(request))),
-    ...(!isOptional && { required: true }),
-  };
+  const mediaTypes = request === "patch" ? patchMediaTypes : ["*/*"];
+  const required = request !== "meta.v1.DeleteOptions";
+  return { content: content(mediaTypes, dialect.refTo(openApiName(request))), ...(required && { required }) };
 }
 
 function response({ response }: Endpoint): object {
   return {
     description: "OK",
     content: response
-      ? content(answerTypes, dialect.refTo(openApiName(response)))
+      ? content(answerMediaTypes, dialect.refTo(openApiName(response)))
       : content(["*/*"], { type: "string" }),
   };
 }

@@ -6,8 +6,8 @@ import { type ServedVersion, servedVersions } from "./endpoints.ts";
 import { buildOpenApiV2 } from "./open-api-v2.ts";
 import { buildOpenApiV3 } from "./open-api-v3.ts";
 
-export interface OpenApiAnswer {
-  readonly status: 200 | 301 | 304 | 406;
+interface OpenApiAnswer {
+  readonly status: 200 | 301 | 304;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
@@ -32,7 +32,12 @@ const protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 export function createOpenApiHandler(): OpenApiHandler {
   const pages = new Map<string, Promise<Page>>();
-  const versions = new Map(servedVersions().map((version) => [version.name, version]));
+  let versions: ReadonlyMap<string, ServedVersion> | undefined;
+
+  function served(): ReadonlyMap<string, ServedVersion> {
+    versions ??= new Map(servedVersions().map((version) => [version.name, version]));
+    return versions;
+  }
 
   function page(key: string, contentType: string, make: () => Promise<Buffer>): Promise<Page> {
     const known = pages.get(key);
@@ -51,7 +56,7 @@ export function createOpenApiHandler(): OpenApiHandler {
   function indexPage(): Promise<Page> {
     return page("v3", json, async () => {
       const paths: Record<string, object> = {};
-      for (const version of versions.values()) {
+      for (const version of served().values()) {
         const { hash } = await versionPage(version);
         paths[version.name] = { serverRelativeURL: addressOf(version, hash) };
         // Each takes milliseconds: let others have the event loop in between.
@@ -61,25 +66,28 @@ export function createOpenApiHandler(): OpenApiHandler {
     });
   }
 
-  function wholePage(accept: string): Promise<Page> {
-    const build = async () => buildOpenApiV2([...versions.values()], await loadDescriptions());
+  function wholePage(accept = ""): Promise<Page> {
+    const build = async () => buildOpenApiV2([...served().values()], await loadDescriptions());
     return accept.includes("com.github.proto-openapi.spec.v2")
       ? page("v2 protobuf", protobuf, async () => encodeOpenApiV2(await build()))
       : page("v2", json, async () => jsonBytes(await build()));
   }
 
+  async function answerVersion(version: ServedVersion, headers: RequestHeaders, query?: URLSearchParams) {
+    const page = await versionPage(version);
+    const hash = query?.get("hash");
+    if (!hash) return answer(page, headers);
+    return hash === page.hash ? immutable(answer(page, headers)) : redirect(addressOf(version, page.hash));
+  }
+
   return (fullPath, headers, query) => {
-    if (!fullPath.startsWith("/openapi/")) return undefined;
+    if (!fullPath.startsWith("/openapi/v")) return undefined;
     const path = fullPath.replace(/\/$/, "");
-    if (path === "/openapi/v2") return wholePage(headers.accept ?? "").then((page) => answer(page, headers));
+    if (path === "/openapi/v2") return wholePage(headers.accept).then((page) => answer(page, headers));
     if (path === "/openapi/v3") return indexPage().then((page) => answer(page, headers));
-    const version = versions.get(path.slice("/openapi/v3/".length));
-    if (!version || !path.startsWith("/openapi/v3/")) return undefined;
-    return versionPage(version).then((page) => {
-      const hash = query?.get("hash");
-      if (!hash) return answer(page, headers);
-      return hash === page.hash ? immutable(answer(page, headers)) : redirect(addressOf(version, page.hash));
-    });
+    const name = /^\/openapi\/v3\/(.+)$/.exec(path)?.[1] ?? "";
+    const version = served().get(name);
+    return version && answerVersion(version, headers, query);
   };
 }
 

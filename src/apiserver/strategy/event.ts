@@ -8,7 +8,15 @@ import type { Strategy } from "./strategy.ts";
 
 type Fields = NonNullable<Strategy<Event>["selectableFields"]>;
 
-const referenceFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"] as const;
+const referenceFields = [
+  "kind",
+  "namespace",
+  "name",
+  "uid",
+  "apiVersion",
+  "resourceVersion",
+  "fieldPath",
+] as const;
 
 /** The object that an event is about, under the name that a group has for it. */
 function selectReference(name: "involvedObject" | "regarding"): Fields {

@@ -1,5 +1,5 @@
-import type { Namespace } from "../../api/objects.ts";
 import { qualifiedNameProblems } from "../../api/names.ts";
+import type { Namespace } from "../../api/objects.ts";
 import { Report } from "../../api/validation/report.ts";
 import { keepField } from "./prepare.ts";
 import type { Strategy } from "./strategy.ts";
@@ -23,7 +23,9 @@ export const namespaceStrategy: Strategy<Namespace> = {
     next.status = { phase: "Active" };
     const finalizers = next.spec?.finalizers ?? [];
     next.spec = {
-      finalizers: finalizers.includes(kubernetesFinalizer) ? finalizers : [...finalizers, kubernetesFinalizer],
+      finalizers: finalizers.includes(kubernetesFinalizer)
+        ? finalizers
+        : [...finalizers, kubernetesFinalizer],
     };
   },
 
@@ -54,7 +56,11 @@ export const namespaceStrategy: Strategy<Namespace> = {
     const expected = deleting ? "Terminating" : "Active";
     if (status?.phase !== expected) {
       const state = deleting ? "not empty" : "empty";
-      at.invalid("Phase", status?.phase ?? "", `may only be '${expected}' if \`deletionTimestamp\` is ${state}`);
+      at.invalid(
+        "Phase",
+        status?.phase ?? "",
+        `may only be '${expected}' if \`deletionTimestamp\` is ${state}`,
+      );
     }
     return at.errors;
   },

@@ -1,5 +1,5 @@
-import type { Node } from "../../api/objects.ts";
 import { defaultResourceList } from "../../api/defaults/resource-list.ts";
+import type { Node } from "../../api/objects.ts";
 import { validateNode, validateNodeUpdate } from "../../api/validation/node.ts";
 import { keepField } from "./prepare.ts";
 import type { Strategy } from "./strategy.ts";

@@ -21,7 +21,8 @@ export const persistentVolumeStrategy: Strategy<KubeObject & Wire<k8s.V1Persiste
 
   prepareForStatusUpdate(next, current, { now }) {
     keepField(next, current, "spec");
-    const after = (next.status ??= {});
+    next.status ??= {};
+    const after = next.status;
     const before = current.status ?? {};
     const untold =
       !after.lastPhaseTransitionTime || after.lastPhaseTransitionTime === before.lastPhaseTransitionTime;

@@ -3,7 +3,9 @@ import type { Pod } from "../../api/objects.ts";
 import { validatePod } from "../../api/validation/pod.ts";
 import { validatePodStatusUpdate } from "../../api/validation/pod-status.ts";
 import { validatePodUpdate } from "../../api/validation/pod-update.ts";
+import { podWarnings } from "../../api/validation/pod-warnings.ts";
 import { dropGatedPodFields } from "./drop-gated-fields.ts";
+import { mergeLabelKeys } from "./merge-label-keys.ts";
 import { keepField, raiseGenerationOnSpecChange, startGeneration } from "./prepare.ts";
 import { qosClassOf } from "./qos-class.ts";
 import type { Strategy } from "./strategy.ts";
@@ -15,6 +17,7 @@ export const podStrategy: Strategy<Pod> = {
     startGeneration(next);
     dropGatedPodFields(next.spec, undefined, features);
     const spec = next.spec ?? { containers: [] };
+    mergeLabelKeys(spec, next.metadata.labels);
     next.status = { phase: "Pending", qosClass: qosClassOf(spec) };
     if (spec.schedulingGates?.length) {
       next.status.conditions = [
@@ -45,6 +48,11 @@ export const podStrategy: Strategy<Pod> = {
   validate: validatePod,
   validateUpdate: validatePodUpdate,
   validateStatusUpdate: validatePodStatusUpdate,
+
+  /** Who creates a pod is warned; later writers cannot change what the warnings are about. */
+  warnings({ metadata, spec }) {
+    return metadata.resourceVersion || !spec ? [] : podWarnings(spec, metadata);
+  },
 
   selectableFields: {
     "spec.nodeName": nodeNameOf,

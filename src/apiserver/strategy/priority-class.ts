@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
-import { Report } from "../../api/validation/report.ts";
 import type { KubeObject, Wire } from "../../api/objects.ts";
+import { Report } from "../../api/validation/report.ts";
 import { startGeneration } from "./prepare.ts";
 import type { Strategy } from "./strategy.ts";
 
@@ -29,7 +29,7 @@ export const priorityClassStrategy: Strategy<PriorityClass> = {
         const detail = `priority class names with 'system-' prefix are reserved for system use only. error: ${problem}`;
         at.forbidden("metadata.name", detail);
       }
-    } else if (priorityClass.value > maxUserPriority) {
+    } else if ((priorityClass.value ?? 0) > maxUserPriority) {
       const detail = `maximum allowed value of a user defined priority is ${maxUserPriority}`;
       at.forbidden("value", detail);
     }

@@ -1,8 +1,8 @@
+import { isExternallyAccessible } from "../../api/defaults/service.ts";
 import { isEqual } from "../../api/equality.ts";
+import type { IpFamily } from "../../api/validation/ip.ts";
 import { needsHealthCheckNodePort } from "../../api/validation/service.ts";
 import { isHeadless, type ServiceSpec } from "../../api/validation/service-addresses.ts";
-import { isExternallyAccessible } from "../../api/defaults/service.ts";
-import type { IpFamily } from "../../api/validation/ip.ts";
 import { keepField } from "./prepare.ts";
 
 /** Whether an address has to be found for a service before it is stored. */

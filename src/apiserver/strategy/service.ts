@@ -20,11 +20,13 @@ export const serviceStrategy: Strategy<Service> = {
 
   prepareForCreate(next) {
     next.status = { loadBalancer: {} };
-    normalizeClusterIPs((next.spec ??= {}), undefined);
+    next.spec ??= {};
+    normalizeClusterIPs(next.spec, undefined);
   },
 
   prepareForUpdate(next, current) {
-    const spec = (next.spec ??= {});
+    next.spec ??= {};
+    const { spec } = next;
     const before = current.spec ?? {};
     normalizeClusterIPs(spec, before);
     keepAllocatedValues(spec, before);

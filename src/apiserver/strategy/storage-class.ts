@@ -1,7 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 import { isEqual } from "../../api/equality.ts";
-import { qualifiedNameProblems } from "../../api/names.ts";
 import type { FieldError } from "../../api/field-error.ts";
+import { qualifiedNameProblems } from "../../api/names.ts";
 import type { KubeObject, Wire } from "../../api/objects.ts";
 import { Report } from "../../api/validation/report.ts";
 import type { Strategy } from "./strategy.ts";
@@ -43,7 +43,10 @@ function validate(storageClass: StorageClass): FieldError[] {
 
 function validateParameters(parameters: Record<string, string>, at: Report): void {
   const entries = Object.entries(parameters);
-  if (entries.length > maxParameters) return at.tooLong("parameters", maxParameters);
+  if (entries.length > maxParameters) {
+    at.tooLong("parameters", maxParameters);
+    return;
+  }
   let bytes = 0;
   for (const [key, value] of entries) {
     if (key === "") at.invalid("parameters", key, "field can not be empty.");

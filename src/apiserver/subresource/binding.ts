@@ -19,6 +19,16 @@ export async function handleBinding(deps: WriteDeps, request: ApiRequest, ref: O
     throw badRequest(`name in URL does not match name in Binding object: ${ref.name} vs ${named}`);
   }
   const dryRun = parseDryRun(request.query);
+  const { user } = request;
+  await deps.admit({
+    operation: "create",
+    ref,
+    subresource: "binding",
+    object: binding,
+    current: undefined,
+    user,
+    dryRun,
+  });
   await deps.registry.change(ref, (cached): Change => {
     const result = bindPod(cached.parse() as Pod, binding, deps.clock.now());
     if (result.kind === "invalid") throw invalidObject(bindingKind, ref.name, result.errors);

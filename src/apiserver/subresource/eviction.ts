@@ -29,9 +29,19 @@ export async function handleEviction(deps: WriteDeps, request: ApiRequest, ref: 
 
   const pod = (await deps.registry.get(ref)).parse() as Pod;
   const dryRun = parseDryRun(request.query) || (eviction.deleteOptions?.dryRun?.length ?? 0) > 0;
+  const { user } = request;
+  await deps.admit({
+    operation: "create",
+    ref,
+    subresource: "eviction",
+    object: eviction,
+    current: undefined,
+    user,
+    dryRun,
+  });
   if (needsBudget(pod)) await takeFromBudget(deps, pod, dryRun);
   const options = { ...eviction.deleteOptions, ...(dryRun && { dryRun: ["All"] }) };
-  await deleteObject(deps, { ref, options, user: request.user });
+  await deleteObject(deps, { ref, options, user });
   return {
     kind: "object",
     status: 201,

@@ -22,7 +22,7 @@ type Scalable = KubeObject & {
   status?: { replicas?: number };
 };
 
-const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" };
+export const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" };
 
 /** `scale`: the number of replicas as an object of its own, the same for every kind that has replicas. */
 export async function handleScale(

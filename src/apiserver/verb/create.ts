@@ -5,7 +5,7 @@ import { validateObjectMeta } from "../../api/validation/metadata.ts";
 import type { Answer } from "../api-request.ts";
 import type { UserInfo } from "../auth/user-info.ts";
 import { stampNewObject } from "../object-metadata.ts";
-import type { ObjectRef } from "../registry.ts";
+import { type ObjectRef, refOf } from "../registry.ts";
 import { strategyContext, type WriteDeps } from "../writer.ts";
 
 export interface CreateRequest {
@@ -59,7 +59,19 @@ async function createOnce(deps: WriteDeps, request: CreateRequest): Promise<Answ
     if (await deps.registry.find(ref)) throw alreadyExists(resource, ref.name);
     return { kind: "object", status: 201, object, warnings };
   }
-  return { kind: "object", status: 201, object: await deps.registry.create(ref, object), warnings };
+  const created = await deps.registry.create(ref, object);
+  await Promise.all(deps.companions(object).map((companion) => createIfMissing(deps, companion, user)));
+  return { kind: "object", status: 201, object: created, warnings };
+}
+
+/** For what the server itself puts there: that somebody else was faster is fine. */
+export async function createIfMissing(deps: WriteDeps, object: KubeObject, user: UserInfo): Promise<void> {
+  const { resource, namespace } = refOf(object);
+  try {
+    await createObject(deps, { resource, namespace, object, user, dryRun: false, warnings: [] });
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.reason !== "AlreadyExists") throw error;
+  }
 }
 
 function checkRequest({ resource, namespace, object }: CreateRequest): void {

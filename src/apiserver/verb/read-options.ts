@@ -3,7 +3,7 @@ import { type ContinueToken, decodeContinue } from "../continue-token.ts";
 import { isTrue } from "../request-info.ts";
 
 /** As of when a list is wanted. */
-export type ListTime =
+type ListTime =
   /** As of now. */
   | { readonly kind: "latest" }
   /** Whatever is at hand. */
@@ -19,7 +19,7 @@ export interface ListOptions {
 }
 
 /** Where a watch begins. */
-export type WatchStart =
+type WatchStart =
   /** The objects as they are, as ADDED events, then changes. */
   | { readonly kind: "fromNow" }
   /** The same, from state that may be a little old. */

@@ -1,4 +1,5 @@
-import type { AuthenticateToken } from "../token/authenticate-token.ts";
+import type { AuthenticateToken, TokenVerdict } from "../token/authenticate-token.ts";
+import { tokenDigest } from "../token/token-digest.ts";
 import { anonymousUser, type UserInfo } from "../user-info.ts";
 import { identifyPeer, type PeerSocket } from "./client-certificate.ts";
 
@@ -21,24 +22,42 @@ export interface AuthenticateDeps {
 }
 
 /** A good certificate decides; else a good token; else a bad one of either is refused; else nobody in particular. */
-export async function authenticate(
+export function authenticate(
   { socket, authorization }: Credentials,
   deps: AuthenticateDeps,
-): Promise<Authentication> {
+): Authentication | Promise<Authentication> {
   const peer = identifyPeer(socket, deps.now());
   if (peer.kind === "user") return { kind: "user", user: peer.user };
-  const token = bearerToken(authorization);
-  if (token) {
-    const verdict = await deps.authenticateToken(token, deps.apiAudiences);
-    if (verdict.kind === "user") return { kind: "user", user: verdict.user };
-    return { kind: "unauthorized", reason: verdict.reason };
+  const bearer = readBearer(socket, authorization);
+  if (bearer) {
+    const verdict = deps.authenticateToken(bearer.token, deps.apiAudiences, bearer.digest);
+    return verdict instanceof Promise ? verdict.then(judge) : judge(verdict);
   }
   if (peer.kind === "invalid") return { kind: "unauthorized", reason: peer.reason };
   return { kind: "anonymous", user: anonymousUser };
 }
 
+function judge(verdict: TokenVerdict): Authentication {
+  if (verdict.kind === "user") return { kind: "user", user: verdict.user };
+  return { kind: "unauthorized", reason: verdict.reason };
+}
+
+interface Bearer {
+  readonly authorization: string;
+  readonly token: string;
+  readonly digest: string;
+}
+
+/** The last bearer token of each connection: clients send the same one with every request. */
+const bearers = new WeakMap<PeerSocket, Bearer>();
+
 /** Any other scheme counts as no credential, as upstream has it. */
-function bearerToken(authorization = ""): string | undefined {
+function readBearer(socket: PeerSocket, authorization = ""): Bearer | undefined {
+  const known = bearers.get(socket);
+  if (known?.authorization === authorization) return known;
   const [scheme = "", token] = authorization.trim().split(" ", 2);
-  return scheme.toLowerCase() === "bearer" ? token : undefined;
+  if (scheme.toLowerCase() !== "bearer" || !token) return undefined;
+  const bearer = { authorization, token, digest: tokenDigest(token) };
+  bearers.set(socket, bearer);
+  return bearer;
 }

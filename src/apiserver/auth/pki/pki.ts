@@ -24,21 +24,18 @@ export interface PkiOptions {
 }
 
 const clients = {
-  admin: { commonName: "kubernetes-admin", organizations: [mastersGroup] },
-  controllerManager: { commonName: "system:kube-controller-manager" },
-  scheduler: { commonName: "system:kube-scheduler" },
+  admin: { file: "admin", commonName: "kubernetes-admin", organizations: [mastersGroup] },
+  controllerManager: { file: "controller-manager", commonName: "system:kube-controller-manager" },
+  scheduler: { file: "scheduler", commonName: "system:kube-scheduler" },
   /** What the API server shows to kubelets. */
-  kubeletClient: { commonName: "kube-apiserver-kubelet-client", organizations: [mastersGroup] },
-} as const satisfies Record<string, Subject>;
+  kubeletClient: {
+    file: "apiserver-kubelet-client",
+    commonName: "kube-apiserver-kubelet-client",
+    organizations: [mastersGroup],
+  },
+} as const satisfies Record<string, Subject & { readonly file: string }>;
 
 type ClientName = keyof typeof clients;
-
-const fileNames: Readonly<Record<ClientName, string>> = {
-  admin: "admin",
-  controllerManager: "controller-manager",
-  scheduler: "scheduler",
-  kubeletClient: "apiserver-kubelet-client",
-};
 
 const usualHosts = [
   "localhost",
@@ -63,7 +60,7 @@ export async function loadOrCreatePki({ directory, hosts = [], now }: PkiOptions
     loadOrCreateKey(join(directory, "sa.key")),
   ]);
   const client = (name: ClientName) =>
-    loadOrIssue(fileNames[name], { subject: clients[name], purpose: "client", now });
+    loadOrIssue(clients[name].file, { subject: clients[name], purpose: "client", now });
   const [serving, admin, controllerManager, scheduler, kubeletClient] = await Promise.all([
     loadOrIssue("apiserver", {
       subject: { commonName: "kube-apiserver" },

@@ -1,3 +1,4 @@
+import { quoteList } from "../quote-list.ts";
 import type { PolicyRule } from "./objects.ts";
 import { pathFits } from "./rule-allows.ts";
 
@@ -92,9 +93,4 @@ export function describeRules(parts: readonly PolicyRule[]): string {
 
 function field(name: string, values: readonly string[] = []): string {
   return values.length > 0 ? `${name}:${quoteList(values)}, ` : "";
-}
-
-/** A list as Go prints it. */
-export function quoteList(list: readonly string[]): string {
-  return `[${list.map((item) => JSON.stringify(item)).join(" ")}]`;
 }

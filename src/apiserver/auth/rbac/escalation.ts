@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { notFound, type StatusError } from "../../../api/status-error.ts";
 import { type Authorize, resourceAttributes } from "../attributes.ts";
 import { refusal } from "../forbidden.ts";
+import { quoteList } from "../quote-list.ts";
 import { mastersGroup, type UserInfo } from "../user-info.ts";
-import { describeRules, quoteList, uncoveredRules } from "./covers.ts";
+import { describeRules, uncoveredRules } from "./covers.ts";
 import {
   type ClusterRole,
   type ClusterRoleBinding,

@@ -24,12 +24,13 @@ interface Answer {
   readonly byName: ReadonlyMap<string, Decision>;
 }
 
-/** Whoever asks more than this is remembered anew: nobody fills the memory with questions. */
-const maxAnswers = 10_000;
+/** After so many, all are forgotten: nobody fills the memory with questions. */
+const maxAnswers = 100_000;
 
 export function createRbacAuthorizer(source: RbacSource): RbacAuthorizer {
   const indexes = new Map<string, SubjectIndex>();
   let answers = new WeakMap<UserInfo, Map<string, Answer>>();
+  let answerCount = 0;
 
   return {
     authorize(attributes) {
@@ -42,8 +43,8 @@ export function createRbacAuthorizer(source: RbacSource): RbacAuthorizer {
       let answer = known.get(key);
       if (!answer) {
         answer = decide(grantsOf(attributes.user, attributes.namespace), attributes);
-        if (known.size >= maxAnswers) known.clear();
         known.set(key, answer);
+        if (++answerCount > maxAnswers) forgetAnswers();
       }
       return answer.byName.get(attributes.name) ?? answer.decision;
     },
@@ -52,12 +53,17 @@ export function createRbacAuthorizer(source: RbacSource): RbacAuthorizer {
       return { rules: grants.flatMap((grant) => grant.rules), problem: problemOf(grants) };
     },
     changed(namespace) {
-      answers = new WeakMap();
+      forgetAnswers();
       // Bindings in a namespace may refer to cluster roles.
       if (namespace) indexes.delete(namespace);
       else indexes.clear();
     },
   };
+
+  function forgetAnswers(): void {
+    answers = new WeakMap();
+    answerCount = 0;
+  }
 
   function grantsOf(user: UserInfo, namespace: string): Grant[] {
     const clusterWide = indexOf("").grantsOf(user);

@@ -1,6 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { Wire } from "../../../api/objects.ts";
 import { badRequest } from "../../../api/status-error.ts";
+import { timestamp } from "../timestamp.ts";
 import type { AuthenticateToken } from "../token/authenticate-token.ts";
 import type { UserInfo } from "../user-info.ts";
 
@@ -11,11 +12,10 @@ const apiVersion = "authentication.k8s.io/v1";
 
 /** `kubectl auth whoami`. */
 export function reviewSelf(user: UserInfo, now: number): SelfSubjectReview {
-  const creationTimestamp = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
   return {
     kind: "SelfSubjectReview",
     apiVersion,
-    metadata: { creationTimestamp },
+    metadata: { creationTimestamp: timestamp(now) },
     status: { userInfo: userInfo(user) },
   };
 }

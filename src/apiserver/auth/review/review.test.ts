@@ -210,6 +210,6 @@ describe("token reviews", () => {
   });
 
   test("without a token are refused", async () => {
-    await expect(reviewToken({ spec: {} }, deps)).rejects.toMatchObject({ code: 400 });
+    await expect(reviewToken({ spec: { token: "" } }, deps)).rejects.toMatchObject({ code: 400 });
   });
 });

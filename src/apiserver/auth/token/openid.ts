@@ -3,10 +3,6 @@ import type { SigningKey } from "./signing-key.ts";
 export const openidConfigurationPath = "/.well-known/openid-configuration";
 export const jwksPath = "/openid/v1/jwks";
 
-/** Both documents may be kept by clients for an hour; the keys have a media type of their own. */
-export const openidCacheControl = "public, max-age=3600";
-export const jwksMediaType = "application/jwk-set+json";
-
 /** `server` is the address under which others reach this server: `https://10.0.0.1:6443`. */
 export function openidConfiguration({ issuer, server }: { issuer: string; server: string }): object {
   return {

@@ -2,6 +2,7 @@ import type * as k8s from "@kubernetes/client-node";
 import { type FieldError, invalid } from "../../../api/field-error.ts";
 import type { ObjectMeta, Wire } from "../../../api/objects.ts";
 import { conflict, invalidObject, notFound } from "../../../api/status-error.ts";
+import { timestamp } from "../timestamp.ts";
 import { bindToken, type TokenObjects, type TokenTarget } from "./bind-token.ts";
 import { buildClaims } from "./claims.ts";
 import { signJwt } from "./jwt.ts";
@@ -94,8 +95,4 @@ function checkExpiration(seconds: number): void {
       : "may not specify a duration larger than 2^32 seconds";
   if (seconds >= minSeconds && seconds <= maxSeconds) return;
   throw invalidObject(kind, "", [invalid("spec.expirationSeconds", seconds, detail)]);
-}
-
-function timestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

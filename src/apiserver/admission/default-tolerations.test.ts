@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import type { PodSpec } from "../../api/objects.ts";
+import { makePod } from "../../api/validation/pod.fixture.ts";
+import { admitDefaultTolerations } from "./default-tolerations.ts";
+
+const notReady = {
+  key: "node.kubernetes.io/not-ready",
+  operator: "Exists",
+  effect: "NoExecute",
+  tolerationSeconds: 300,
+};
+const unreachable = { ...notReady, key: "node.kubernetes.io/unreachable" };
+
+test.each<[NonNullable<PodSpec["tolerations"]>, object[]]>([
+  [[], [notReady, unreachable]],
+  [[{ operator: "Exists" }], []],
+  [[{ operator: "Exists", effect: "NoSchedule" }], [notReady, unreachable]],
+  [[{ ...notReady, tolerationSeconds: 5 }], [unreachable]],
+  [[{ key: "other", operator: "Exists" }], [notReady, unreachable]],
+])("beside %j", (tolerations, added) => {
+  const pod = makePod({ tolerations });
+  admitDefaultTolerations(pod);
+  expect(pod.spec?.tolerations).toEqual([...tolerations, ...added]);
+  admitDefaultTolerations(pod);
+  expect(pod.spec?.tolerations).toEqual([...tolerations, ...added]);
+});

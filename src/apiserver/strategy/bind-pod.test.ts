@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import type { Pod } from "../../api/objects.ts";
+import { makePod, sentences } from "../../api/validation/pod.fixture.ts";
+import { type Binding, bindPod } from "./bind-pod.ts";
+
+const now = Date.parse("2026-01-02T03:04:05.678Z");
+
+function makeBinding(target: Partial<Binding["target"]> = {}): Binding {
+  return {
+    apiVersion: "v1",
+    kind: "Binding",
+    metadata: { name: "web", annotations: { a: "1" }, labels: { zone: "z" } },
+    target: { kind: "Node", name: "node-1", ...target },
+  };
+}
+
+test("a pod gets its node, a condition and what the binding carries", () => {
+  const pod: Pod = {
+    ...makePod(),
+    metadata: { name: "web", namespace: "default", labels: { app: "web" } },
+    status: {
+      phase: "Pending",
+      nominatedNodeName: "node-2",
+      conditions: [{ type: "Ready", status: "False" }],
+    },
+  };
+  const before = structuredClone(pod);
+  const result = bindPod(pod, makeBinding(), now);
+  expect(result).toMatchObject({
+    kind: "bound",
+    pod: {
+      metadata: { labels: { app: "web", zone: "z" }, annotations: { a: "1" } },
+      spec: { nodeName: "node-1" },
+    },
+  });
+  expect(result.kind === "bound" && result.pod.status).toEqual({
+    phase: "Pending",
+    conditions: [
+      { type: "Ready", status: "False" },
+      { type: "PodScheduled", status: "True", lastTransitionTime: "2026-01-02T03:04:05Z" },
+    ],
+  });
+  expect(pod).toEqual(before);
+});
+
+test.each<[string, Pod, string]>([
+  ["assigned", makePod({ nodeName: "n" }), 'pod web is already assigned to node "n"'],
+  ["gated", makePod({ schedulingGates: [{ name: "a" }] }), "pod web has non-empty .spec.schedulingGates"],
+  [
+    "being deleted",
+    { ...makePod(), metadata: { name: "web", deletionTimestamp: "t" } },
+    "pod web is being deleted, cannot be assigned to a host",
+  ],
+])("a pod that is %s is a conflict", (_, pod, message) => {
+  expect(bindPod(pod, makeBinding(), now)).toEqual({ kind: "conflict", message });
+});
+
+test.each<[Partial<Binding["target"]>, string[]]>([
+  [{ kind: "Pod" }, ['target.kind: Unsupported value: "Pod": supported values: "<empty>", "Node"']],
+  [{ name: "" }, ["target.name: Required value"]],
+])("a binding to %j is invalid", (target, expected) => {
+  const result = bindPod(makePod(), makeBinding(target), now);
+  expect(result.kind === "invalid" && sentences(result.errors)).toEqual(expected);
+});

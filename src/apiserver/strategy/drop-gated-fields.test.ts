@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { defaultFeatures } from "../../api/feature-gates.ts";
+import type { Container, KubeObject, PodSpec } from "../../api/objects.ts";
+import { findResource } from "../../api/resources.ts";
+import { strategyFor } from "./strategies.ts";
+import type { Strategy, StrategyContext } from "./strategy.ts";
+
+const on: StrategyContext = { features: defaultFeatures, now: 0 };
+const off: StrategyContext = { features: { ...defaultFeatures, StartupProbeEnabled: false }, now: 0 };
+
+const probed: Container = { name: "a", image: "b", startupProbe: { tcpSocket: { port: 1 } } };
+const plain: Container = { name: "a", image: "b" };
+const sidecar: Container = { ...probed, name: "side", restartPolicy: "Always" };
+
+function makePodSpec(probes: boolean): PodSpec {
+  return { containers: [probes ? probed : plain], initContainers: probes ? [sidecar] : [] };
+}
+
+/** A pod, or a kind that has a template of one. */
+function makeObject(kind: string, probes: boolean): KubeObject & { spec: object } {
+  const podSpec = structuredClone(makePodSpec(probes));
+  const template = { metadata: { labels: { a: "b" } }, spec: podSpec };
+  const spec = kind === "Pod" ? podSpec : { selector: { matchLabels: { a: "b" } }, template };
+  return { apiVersion: "", kind, metadata: { name: "x" }, spec };
+}
+
+function countProbes(object: object): number {
+  return JSON.stringify(object).split('"startupProbe"').length - 1;
+}
+
+function strategyOf(group: string, plural: string): Strategy {
+  const resource = findResource(group, "v1", plural);
+  if (!resource) throw new Error(plural);
+  return strategyFor(resource);
+}
+
+describe.each([
+  ["Pod", strategyOf("", "pods")],
+  ["StatefulSet", strategyOf("apps", "statefulsets")],
+  ["Deployment", strategyOf("apps", "deployments")],
+  ["ReplicaSet", strategyOf("apps", "replicasets")],
+])("950-8 %s", (kind, strategy) => {
+  function create(context: StrategyContext): KubeObject {
+    const object = makeObject(kind, true);
+    strategy.applyDefaults?.(object, context);
+    strategy.prepareForCreate?.(object, context);
+    return object;
+  }
+
+  function update(context: StrategyContext, current: KubeObject): KubeObject {
+    const next = makeObject(kind, true);
+    strategy.applyDefaults?.(next, context);
+    strategy.prepareForUpdate?.(next, current, context);
+    return next;
+  }
+
+  test("950-8 gate on: startupProbe is kept on create and on update", () => {
+    expect(countProbes(create(on))).toBe(2);
+    expect(countProbes(update(on, makeObject(kind, false)))).toBe(2);
+  });
+
+  test("950-8 gate off: dropped on create, from init containers too", () => {
+    expect(countProbes(create(off))).toBe(0);
+  });
+
+  test("950-8 gate off: dropped on update where there was none", () => {
+    expect(countProbes(update(off, makeObject(kind, false)))).toBe(0);
+  });
+
+  test("950-8 gate off: kept on update where there was one", () => {
+    expect(countProbes(update(off, makeObject(kind, true)))).toBe(2);
+  });
+});

@@ -1,0 +1,50 @@
+import type { Command } from "commander";
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../cluster.ts";
+import { featureGatesOption } from "./feature-gates-option.ts";
+import { listenOption } from "./listen-option.ts";
+import { addLogOptions, loggerOf } from "./log-options.ts";
+import { addStoreOptions, type StoreFlags, storeOptionsOf } from "./store-options.ts";
+import { untilStopped } from "./until-stopped.ts";
+
+export type ControlPlaneFlags = StoreFlags &
+  Parameters<typeof loggerOf>[0] &
+  Pick<ControlPlaneOptions, "listen" | "kubeconfig"> & {
+    featureGates: ControlPlaneOptions["features"];
+    tokenAuthFile?: string;
+  };
+
+/** The options of every command that has an API server in it. */
+export function addControlPlaneOptions(command: Command): Command {
+  return addLogOptions(addStoreOptions(command))
+    .addOption(listenOption("127.0.0.1:6443"))
+    .option(
+      "--kubeconfig <file>",
+      "where to write the administrator's kubeconfig (default: kubeconfig in the data dir)",
+    )
+    .option("--token-auth-file <file>", 'bearer tokens, one in each line: token,user,uid,"group1,group2"')
+    .addOption(featureGatesOption());
+}
+
+/** Serves until a signal comes. */
+export async function runControlPlane(
+  flags: ControlPlaneFlags,
+  announce: (started: ControlPlane) => string,
+): Promise<void> {
+  const { dataDir, listen, kubeconfig, tokenAuthFile: tokenFile, featureGates: features } = flags;
+  const store = await storeOptionsOf(flags);
+  await untilStopped(async (signal) => {
+    const started = await startControlPlane({
+      dataDir,
+      store,
+      listen,
+      features,
+      kubeconfig,
+      tokenFile,
+      logger: loggerOf(flags),
+    });
+    process.stdout.write(announce(started));
+    if (!signal.aborted)
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    await started.close();
+  });
+}
