@@ -20,6 +20,12 @@ const common = {
 const outputs = [
   // Revisions fit a number for as long as anyone will run; reading one that does not throws.
   { proto: "etcd.proto", folder: "src/store/generated", options: { ...common, forceLong: "number" } },
+  // CRI's times are nanoseconds since 1970: more than a number holds exactly.
+  {
+    proto: "cri.proto",
+    folder: "src/cri/generated",
+    options: { ...common, forceLong: "bigint", outputPartialMethods: true, outputJsonMethods: true },
+  },
 ];
 
 for (const { proto, folder, options } of outputs) {

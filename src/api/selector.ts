@@ -100,7 +100,7 @@ export function byKey(a: LabelRequirement, b: LabelRequirement): number {
 }
 
 /** A 64-bit integer, as upstream reads one. */
-export function isInteger(text: string): boolean {
+function isInteger(text: string): boolean {
   return /^[-+]?[0-9]{1,40}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 }
 

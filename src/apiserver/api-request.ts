@@ -52,7 +52,7 @@ export interface BytesAnswer {
 
 /** Where a watch writes; over HTTP it is the response, inside a process it is a queue. */
 export interface WatchSink {
-  write(chunk: Buffer): void;
+  write(chunk: string): void;
   /** Bytes that were written and that the client has not taken yet. */
   backlog(): number;
   /** Resolves once the backlog is gone, or the client is. */

@@ -71,7 +71,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const running = [
     cache.run(stop.signal),
     ticker.run(stop.signal),
-    runCompaction({ store, clock, logger, signal: stop.signal }),
+    runCompaction(store, {
+      clock,
+      signal: stop.signal,
+      onFailure: (error) => logger.warn("the store was not compacted; trying again later", { error }),
+    }),
   ];
   const services = registry.cache(serviceResource);
   const serviceAddresses = createServiceAddresses({ store, services, logger });

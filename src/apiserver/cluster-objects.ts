@@ -1,9 +1,10 @@
 import type { KubeObject } from "../api/objects.ts";
 import { apiServiceAddress } from "./service-claims.ts";
+import { systemPriorityClasses } from "./strategy/priority-class.ts";
 
 const systemNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/** What a cluster has from its first moment, beside the RBAC policy: namespaces and the service of the API itself. */
+/** What a cluster has from its first moment, beside the RBAC policy. */
 export function clusterObjects(port: number): KubeObject[] {
   const namespaces = systemNamespaces.map((name) => ({
     apiVersion: "v1",
@@ -24,7 +25,11 @@ export function clusterObjects(port: number): KubeObject[] {
       ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }],
     },
   };
-  return [...namespaces, service];
+  return [
+    ...namespaces,
+    service,
+    ...systemPriorityClasses.map((priorityClass) => structuredClone(priorityClass)),
+  ];
 }
 
 /** Where the `kubernetes` service leads: kept current, for the server's port may change from run to run. */

@@ -86,7 +86,13 @@ function gcFinalizer(finalizers: readonly string[], options: DeleteOptions): str
   }
 }
 
-/** Kubernetes times have whole seconds. */
+let lastTimestamp = { second: Number.NaN, text: "" };
+
+/** Kubernetes times have whole seconds; most of those that are asked for are of the same one. */
 export function toTimestamp(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(ms / 1_000);
+  if (second !== lastTimestamp.second) {
+    lastTimestamp = { second, text: `${new Date(second * 1_000).toISOString().slice(0, 19)}Z` };
+  }
+  return lastTimestamp.text;
 }

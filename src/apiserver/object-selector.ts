@@ -1,4 +1,6 @@
+import { coreEventField } from "../api/convert-event.ts";
 import {
+  type FieldRequirement,
   type FieldSelector,
   matchesFields,
   parseFieldSelector,
@@ -28,7 +30,7 @@ export function parseObjectSelector(
   const fields = query.get("fieldSelector");
   const selector = {
     labels: labels ? parseLabelSelector(labels) : [],
-    fields: fields ? parseFieldSelector(fields) : [],
+    fields: fields ? parseFieldSelector(fields).map((requirement) => storedField(requirement, resource)) : [],
   };
   for (const { field } of selector.fields) {
     const known = field === "metadata.name" || (field === "metadata.namespace" && resource.namespaced);
@@ -41,6 +43,13 @@ export function parseObjectSelector(
     );
   }
   return selector;
+}
+
+/** Events are stored as core's: the fields of events.k8s.io have other names there. */
+function storedField(requirement: FieldRequirement, { group }: Resource): FieldRequirement {
+  return group === "events.k8s.io"
+    ? { ...requirement, field: coreEventField(requirement.field) }
+    : requirement;
 }
 
 export function selectsAll({ labels, fields }: ObjectSelector): boolean {

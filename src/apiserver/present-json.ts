@@ -12,9 +12,8 @@ function isConverted(resource: Resource): boolean {
 }
 
 /** The JSON of a stored object as the API group that was asked shows it. */
-export function presentJson(json: Buffer, resource: Resource): Buffer {
-  if (!isConverted(resource)) return json;
-  return Buffer.from(JSON.stringify(convertEventToNew(JSON.parse(json.toString()))));
+export function presentJson(json: string, resource: Resource): string {
+  return isConverted(resource) ? JSON.stringify(convertEventToNew(JSON.parse(json))) : json;
 }
 
 export function presentObject(object: KubeObject, resource: Resource): KubeObject {

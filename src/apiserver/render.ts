@@ -50,7 +50,7 @@ function isPlain({ representation, pretty }: RenderOptions): boolean {
   return representation.as === "object" && representation.format === "json" && !pretty;
 }
 
-function plainBody(answer: ObjectAnswer | ListAnswer, resource: Resource): Buffer | string {
+function plainBody(answer: ObjectAnswer | ListAnswer, resource: Resource): string {
   return answer.kind === "object" ? objectBody(answer.object, resource) : listBody(answer, resource);
 }
 
@@ -58,24 +58,16 @@ function transform(answer: ObjectAnswer | ListAnswer, options: RenderOptions): u
   return answer.kind === "object" ? transformObject(answer, options) : transformList(answer, options);
 }
 
-function objectBody(object: CachedObject | KubeObject | Status, resource: Resource): Buffer | string {
+function objectBody(object: CachedObject | KubeObject | Status, resource: Resource): string {
   return object instanceof CachedObject ? presentJson(object.json, resource) : JSON.stringify(object);
 }
 
-function listBody(answer: ListAnswer, resource: Resource): Buffer {
+function listBody(answer: ListAnswer, resource: Resource): string {
   const metadata = JSON.stringify(listMetadata(answer));
-  const head = `{"kind":"${resource.kind}List","apiVersion":"${apiVersionOf(resource)}","metadata":${metadata},"items":[`;
-  const parts: Buffer[] = [Buffer.from(head)];
-  for (const [i, item] of answer.items.entries()) {
-    if (i > 0) parts.push(comma);
-    parts.push(presentJson(item.json, resource));
-  }
-  parts.push(listEnd);
-  return Buffer.concat(parts);
+  const items = answer.items.map((item) => presentJson(item.json, resource)).join(",");
+  return `{"kind":"${resource.kind}List","apiVersion":"${apiVersionOf(resource)}","metadata":${metadata},"items":[${items}]}
+`;
 }
-
-const comma = Buffer.from(",");
-const listEnd = Buffer.from("]}\n");
 
 function listMetadata({ revision, continueToken, remaining }: ListAnswer): object {
   return {
@@ -138,7 +130,7 @@ function* parsedEach(items: readonly CachedObject[], resource: Resource): Genera
 }
 
 function parsed(object: CachedObject | KubeObject | Status, resource: Resource): KubeObject | Status {
-  return object instanceof CachedObject ? JSON.parse(presentJson(object.json, resource).toString()) : object;
+  return object instanceof CachedObject ? JSON.parse(presentJson(object.json, resource)) : object;
 }
 
 function isStatus(object: KubeObject | Status): object is Status {

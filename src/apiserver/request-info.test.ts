@@ -15,6 +15,7 @@ describe("resource requests", () => {
     ["GET", "/api/v1/namespaces/a/pods?watch=true", { verb: "watch", plural: "pods" }],
     ["GET", "/api/v1/namespaces/a/pods?watch", { verb: "watch" }],
     ["GET", "/api/v1/namespaces/a/pods?watch=0", { verb: "list" }],
+    ["GET", "/api/v1/namespaces/a/pods/x?watch=true", { verb: "get", name: "x" }],
     ["GET", "/api/v1/watch/namespaces/a/pods", { verb: "watch", namespace: "a", plural: "pods" }],
     ["GET", "/api/v1/watch/nodes/n", { verb: "watch", plural: "nodes", name: "n" }],
     ["POST", "/api/v1/namespaces/a/pods", { verb: "create", namespace: "a" }],

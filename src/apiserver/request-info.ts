@@ -65,7 +65,8 @@ export function parseRequest(
     if (!isNamespaceItself) at += 2;
   }
   const [plural = "", name = "", subresource = "", ...rest] = segments.slice(at);
-  const watching = oldWatch || isTrue(query?.get("watch"));
+  // One object is got, whatever the query says: who wants to watch it selects it by name in a list.
+  const watching = oldWatch || (name === "" && isTrue(query?.get("watch")));
   return {
     kind: "resource",
     verb: verbOf(method, { hasName: name !== "", watching }),

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/objects.ts";
 import type { Resource } from "../api/resources.ts";
 import { decodeBody } from "../api/schema/decode-body.ts";
-import { badRequest, methodNotAllowed } from "../api/status-error.ts";
+import { methodNotAllowed, pathNotFound } from "../api/status-error.ts";
 import type { Answer, ApiRequest } from "./api-request.ts";
 import { bodyAsJson } from "./body-text.ts";
 import type { ObjectReader } from "./object-reader.ts";
@@ -37,7 +37,7 @@ export async function handleResource(
   const { resource } = info;
   const ref: ObjectRef = { resource, namespace: resource.namespaced ? info.namespace : "", name: info.name };
   const subresource = info.subresource === "status" ? "status" : "";
-  if (needsNamespace(info)) throw badRequest("an empty namespace may not be set during creation");
+  if (resource.namespaced && info.namespace === "") refuseAcrossNamespaces(info);
 
   switch (info.verb) {
     case "get":
@@ -115,7 +115,8 @@ async function readObject(request: ApiRequest, resource: Resource) {
   return { object: toStoredKind(object, resource), warnings };
 }
 
-function needsNamespace({ resource, verb, namespace }: ServedRequest): boolean {
-  const acrossNamespaces = verb === "list" || verb === "watch" || verb === "deletecollection";
-  return resource.namespaced && namespace === "" && !acrossNamespaces;
+/** Without a namespace there is only the list of all objects; one object has no path there. */
+function refuseAcrossNamespaces({ resource, verb, name }: ServedRequest): void {
+  if (name) throw pathNotFound();
+  if (verb !== "list" && verb !== "watch") throw methodNotAllowed(resource, verb);
 }

@@ -9,11 +9,11 @@ import { tableFor } from "./table/table-for.ts";
 
 /** How the events of a watch look on the wire. */
 export interface WatchPresenter {
-  added(object: CachedObject): Buffer;
-  modified(object: CachedObject): Buffer;
-  deleted(object: CachedObject, revision: number): Buffer;
-  bookmark(revision: number, options?: { initialEventsEnd?: boolean }): Buffer;
-  error(error: StatusError): Buffer;
+  added(object: CachedObject): string;
+  modified(object: CachedObject): string;
+  deleted(object: CachedObject, revision: number): string;
+  bookmark(revision: number, options?: { initialEventsEnd?: boolean }): string;
+  error(error: StatusError): string;
 }
 
 interface PresenterOptions {
@@ -50,11 +50,11 @@ export function presenterFor(
 }
 
 const frames = {
-  ADDED: Buffer.from('{"type":"ADDED","object":'),
-  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
-  DELETED: Buffer.from('{"type":"DELETED","object":'),
+  ADDED: '{"type":"ADDED","object":',
+  MODIFIED: '{"type":"MODIFIED","object":',
+  DELETED: '{"type":"DELETED","object":',
 };
-const frameEnd = Buffer.from("}\n");
+const frameEnd = "}\n";
 
 /** Objects as they are, around JSON that is already there. */
 function createJsonWatchPresenter(resource: Resource): WatchPresenter {
@@ -64,7 +64,7 @@ function createJsonWatchPresenter(resource: Resource): WatchPresenter {
     added,
     modified,
     deleted: (object, revision) =>
-      Buffer.concat([frames.DELETED, presentJson(object.jsonDeletedAt(revision), resource), frameEnd]),
+      frames.DELETED + presentJson(object.jsonDeletedAt(revision), resource) + frameEnd,
     bookmark: (revision, options) => encodeEvent("BOOKMARK", bookmarkObject(resource, revision, options)),
     error: (error) => encodeEvent("ERROR", error.toStatus()),
   };
@@ -75,8 +75,8 @@ function createTransformedWatchPresenter(
   resource: Resource,
   transform: (object: KubeObject) => unknown,
 ): WatchPresenter {
-  const event = (type: string, json: Buffer) =>
-    encodeEvent(type, transform(JSON.parse(presentJson(json, resource).toString())));
+  const event = (type: string, json: string) =>
+    encodeEvent(type, transform(JSON.parse(presentJson(json, resource))));
   return {
     added: (object) => event("ADDED", object.json),
     modified: (object) => event("MODIFIED", object.json),
@@ -88,18 +88,18 @@ function createTransformedWatchPresenter(
 }
 
 /** Keeps the last frame: all watchers of one change come one after the other and share it. */
-function createFramer(frame: Buffer, resource: Resource): (object: CachedObject) => Buffer {
-  let last: { object: CachedObject; framed: Buffer } | undefined;
+function createFramer(frame: string, resource: Resource): (object: CachedObject) => string {
+  let last: { object: CachedObject; framed: string } | undefined;
   return (object) => {
     if (last?.object !== object) {
-      last = { object, framed: Buffer.concat([frame, presentJson(object.json, resource), frameEnd]) };
+      last = { object, framed: frame + presentJson(object.json, resource) + frameEnd };
     }
     return last.framed;
   };
 }
 
-function encodeEvent(type: string, object: unknown): Buffer {
-  return Buffer.from(`${JSON.stringify({ type, object })}\n`);
+function encodeEvent(type: string, object: unknown): string {
+  return `${JSON.stringify({ type, object })}\n`;
 }
 
 function bookmarkObject(

@@ -18,3 +18,31 @@ test("removing a key that is not there changes nothing", () => {
   expect([...keys.from("")]).toEqual(["c"]);
   expect(keys.size()).toBe(1);
 });
+
+test("many keys, inserted and removed at random, stay a sorted set", () => {
+  const keys = createSortedKeys();
+  const model = new Set<string>();
+  let seed = 1;
+  const random = () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed;
+  };
+  for (let i = 0; i < 20_000; i++) {
+    const key = String(random() % 5_000);
+    if (random() % 3 === 0) {
+      keys.remove(key);
+      model.delete(key);
+    } else {
+      keys.insert(key);
+      model.add(key);
+    }
+  }
+  const sorted = [...model].sort();
+  expect([...keys.from("")]).toEqual(sorted);
+  expect([...keys.from("3")]).toEqual(sorted.filter((key) => key >= "3"));
+  expect(keys.size()).toBe(model.size);
+  for (const key of sorted) keys.remove(key);
+  expect([...keys.from("")]).toEqual([]);
+  keys.insert("again");
+  expect([...keys.from("")]).toEqual(["again"]);
+});

@@ -1,4 +1,4 @@
-/** A set of strings kept in order. Insertion moves memory, which for pointers is cheap into the hundreds of thousands. */
+/** A set of strings kept in order. */
 export interface SortedKeys {
   insert(key: string): void;
   remove(key: string): void;
@@ -7,39 +7,66 @@ export interface SortedKeys {
   size(): number;
 }
 
-export function createSortedKeys(): SortedKeys {
-  const keys: string[] = [];
+/** An insertion moves at most this many keys; a run that grows beyond it is cut in two. */
+const maxRun = 512;
 
-  /** The index of the first key that is not before `key`. */
-  function lowerBound(key: string): number {
+/** Runs of sorted keys, one after the other: never empty, except when there is no key at all. */
+export function createSortedKeys(): SortedKeys {
+  const runs: string[][] = [[]];
+  let size = 0;
+
+  /** The run in which a key is, or belongs: the last one that begins at or before it. */
+  function runOf(key: string): number {
     let low = 0;
-    let high = keys.length;
+    let high = runs.length - 1;
     while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((keys[middle] ?? "") < key) low = middle + 1;
-      else high = middle;
+      const middle = (low + high + 1) >>> 1;
+      if ((runs[middle]?.[0] ?? "") <= key) low = middle;
+      else high = middle - 1;
     }
     return low;
   }
 
   return {
     insert(key) {
-      // Loading comes in order: most often the new key is the last one.
-      const last = keys.at(-1);
-      if (last === undefined || key > last) {
-        keys.push(key);
-        return;
-      }
-      const at = lowerBound(key);
-      if (keys[at] !== key) keys.splice(at, 0, key);
+      const index = runOf(key);
+      const run = runs[index] ?? [];
+      const at = lowerBound(run, key);
+      if (run[at] === key) return;
+      run.splice(at, 0, key);
+      size++;
+      if (run.length > maxRun) runs.splice(index + 1, 0, run.splice(maxRun >>> 1));
     },
     remove(key) {
-      const at = lowerBound(key);
-      if (keys[at] === key) keys.splice(at, 1);
+      const index = runOf(key);
+      const run = runs[index] ?? [];
+      const at = lowerBound(run, key);
+      if (run[at] !== key) return;
+      run.splice(at, 1);
+      size--;
+      if (run.length === 0 && runs.length > 1) runs.splice(index, 1);
     },
     *from(start) {
-      for (let i = lowerBound(start); i < keys.length; i++) yield keys[i] as string;
+      let index = runOf(start);
+      for (let at = lowerBound(runs[index] ?? [], start); index < runs.length; index++, at = 0) {
+        const run = runs[index] ?? [];
+        for (; at < run.length; at++) yield run[at] as string;
+      }
     },
-    size: () => keys.length,
+    size: () => size,
   };
+}
+
+/** The index of the first key that is not before `key`. */
+function lowerBound(run: readonly string[], key: string): number {
+  let low = 0;
+  let high = run.length;
+  // Loading comes in order: most often the key belongs at the end.
+  if (high > 0 && (run[high - 1] ?? "") < key) return high;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((run[middle] ?? "") < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

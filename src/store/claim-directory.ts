@@ -25,45 +25,42 @@ export function isClaimFile(name: string): boolean {
 }
 
 export async function claimDirectory(directory: string): Promise<DirectoryClaim> {
-  // A short path to the directory: the address of a socket holds 107 bytes.
   const handle = openSync(directory, "r");
+  // The address of a socket holds 107 bytes; where the path is longer, the open directory stands for it.
   const path = (name: string) =>
-    Buffer.byteLength(directory) < 64 ? join(directory, name) : `/proc/self/fd/${handle}/${name}`;
-
-  for (let attempt = 1; ; attempt++) {
-    const name = `owner-${process.pid}-${randomBytes(6).toString("hex")}.sock`;
-    const server = await listen(path(name));
-    const withdraw = async () => {
-      await new Promise((resolve) => server.close(resolve));
-      rmSync(join(directory, name), { force: true });
-    };
-    const other = await findOwner(directory, { not: name, path });
-    if (other === undefined) {
-      return {
-        async release() {
-          await withdraw();
-          closeSync(handle);
-        },
-      };
+    directory.length < 64 ? join(directory, name) : `/proc/self/fd/${handle}/${name}`;
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const name = `owner-${process.pid}-${randomBytes(6).toString("hex")}.sock`;
+      const server = await listen(path(name));
+      const other = await findOther(directory, { own: name, path });
+      if (other === undefined) {
+        return {
+          async release() {
+            await close(server);
+            closeSync(handle);
+          },
+        };
+      }
+      await close(server);
+      if (attempt === attempts) throw inUse(directory, other);
+      // Two who saw each other have both withdrawn: the wait decides who is first to come back.
+      await delay(20 + Math.random() * 100);
     }
-    await withdraw();
-    if (attempt === attempts) {
-      closeSync(handle);
-      throw inUse(directory, other);
-    }
-    // Two who saw each other have both withdrawn: the wait decides who comes back first.
-    await delay(20 + Math.random() * 100);
+  } catch (error) {
+    closeSync(handle);
+    throw error;
   }
 }
 
 /** The pid of another process that has claimed the directory. What dead processes left is removed on the way. */
-async function findOwner(
+async function findOther(
   directory: string,
-  { not, path }: { not: string; path(name: string): string },
+  { own, path }: { own: string; path(name: string): string },
 ): Promise<number | undefined> {
   for (const name of readdirSync(directory)) {
     const pid = claimName.exec(name)?.[1];
-    if (pid === undefined || name === not) continue;
+    if (pid === undefined || name === own) continue;
     if (await isAlive(path(name))) return Number(pid);
     rmSync(join(directory, name), { force: true });
   }
@@ -76,6 +73,11 @@ function listen(path: string): Promise<Server> {
     server.once("error", reject);
     server.listen({ path, exclusive: true }, () => resolve(server.unref()));
   });
+}
+
+/** Also removes the socket from the directory. */
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
 }
 
 function isAlive(path: string): Promise<boolean> {

@@ -1,62 +1,70 @@
 import type { Clock } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
 import type { Store } from "./store.ts";
 
+/** How much of the past a store keeps for watches and for lists that go on from an earlier page. */
 export interface CompactionPolicy {
-  /** The past that watches and lists can still ask for. */
+  everyMs: number;
+  /** The past is kept this long, */
   keepMs: number;
-  /** And how much of it at the most. */
+  /** but never more revisions than these: a busy cluster would fill the disk, and its past would be slow to read. */
   keepRevisions: number;
-  sampleEveryMs: number;
 }
 
-/** Five minutes, as with upstream: longer than any client takes to come back for more. */
-export const defaultCompaction: CompactionPolicy = {
-  keepMs: 300_000,
-  keepRevisions: 200_000,
-  sampleEveryMs: 30_000,
+export const defaultCompactionPolicy: CompactionPolicy = {
+  everyMs: 10_000,
+  keepMs: 5 * 60_000,
+  keepRevisions: 20_000,
 };
 
-/** Which revision was the current one at what time. */
+/** At that time the store was at that revision. */
 export interface RevisionSample {
   readonly at: number;
   readonly revision: number;
 }
 
-/** The revision before which everything may be forgotten, by age and by count; 0 when nothing may. */
-export function decideCompaction(
-  samples: readonly RevisionSample[],
-  now: number,
-  policy: CompactionPolicy,
-): number {
-  const current = samples.at(-1)?.revision ?? 0;
-  const old = samples.findLast((sample) => now - sample.at >= policy.keepMs);
-  return Math.max(0, old?.revision ?? 0, current - policy.keepRevisions);
+export interface CompactionDecision {
+  /** Undefined when nothing is old enough. */
+  compactTo: number | undefined;
+  /** The samples that later decisions still need. */
+  samples: readonly RevisionSample[];
 }
 
-/** Compacts the store every now and then. Several processes may do so on one store: the later one finds nothing to do. */
-export async function runCompaction(deps: {
-  store: Store;
-  clock: Clock;
-  logger: Logger;
-  signal: AbortSignal;
+/** `samples` are in the order of time, the last one is of now. */
+export function decideCompaction(
+  policy: CompactionPolicy,
+  samples: readonly RevisionSample[],
+): CompactionDecision {
+  const latest = samples.at(-1);
+  if (!latest) return { compactTo: undefined, samples };
+  const old = samples.findLast((sample) => sample.at <= latest.at - policy.keepMs);
+  const compactTo = Math.max(old?.revision ?? 0, latest.revision - policy.keepRevisions);
+  return {
+    compactTo: compactTo > 0 ? compactTo : undefined,
+    samples: samples.filter((sample) => sample.revision > compactTo),
+  };
+}
+
+export interface CompactionOptions {
   policy?: CompactionPolicy;
-}): Promise<void> {
-  const { store, clock, logger, signal, policy = defaultCompaction } = deps;
-  let samples: RevisionSample[] = [];
-  let compactedTo = 0;
+  clock: Clock;
+  signal: AbortSignal;
+  /** A compaction that failed; the next one makes up for it. */
+  onFailure?: (error: unknown) => void;
+}
+
+/** Compacts again and again until the signal aborts. Any number of processes may do it to one store. */
+export async function runCompaction(store: Store, options: CompactionOptions): Promise<void> {
+  const { policy = defaultCompactionPolicy, clock, signal, onFailure } = options;
+  let samples: readonly RevisionSample[] = [];
   while (!signal.aborted) {
     try {
-      samples.push({ at: clock.now(), revision: await store.currentRevision() });
-      const target = decideCompaction(samples, clock.now(), policy);
-      if (target > compactedTo) {
-        await store.compact(target);
-        compactedTo = target;
-        samples = samples.filter((sample) => sample.revision >= target);
-      }
+      samples = [...samples, { at: clock.now(), revision: await store.currentRevision() }];
+      const decision = decideCompaction(policy, samples);
+      if (decision.compactTo !== undefined) await store.compact(decision.compactTo);
+      samples = decision.samples;
     } catch (error) {
-      if (!signal.aborted) logger.warn("the store was not compacted; trying again later", { error });
+      onFailure?.(error);
     }
-    await clock.sleep(policy.sampleEveryMs, signal).catch(() => {});
+    await clock.sleep(policy.everyMs, signal).catch(() => {});
   }
 }

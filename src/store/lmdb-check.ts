@@ -52,7 +52,7 @@ type Tables = Record<TableName, Tree>;
 
 function readTables(file: string, pages: LmdbPages): Tables {
   const trees = new Map<string, Tree>();
-  walkTree(pages, pages.meta.main, {
+  const written = walkTree(pages, pages.meta.main, {
     name: "main",
     compare: Buffer.compare,
     visit: ({ key, flags }, value) => {
@@ -60,6 +60,8 @@ function readTables(file: string, pages: LmdbPages): Tables {
         trees.set(key.toString("latin1"), readTree(value));
     },
   });
+  // Every transaction writes this root: else the meta page is older than it says.
+  if (written !== pages.meta.transaction) pages.damaged("its newest meta page");
   // The lmdb package keeps the NUL at the end of a name.
   const [present, log, meta] = tableNames.map((name) => trees.get(`${name}\0`));
   if (!present || !log || !meta) throw notAStore(file);

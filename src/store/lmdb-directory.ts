@@ -24,7 +24,7 @@ export function decideDirectory(directory: string, names: readonly string[]): "c
   }
   const strangers = names.filter((name) => !ignored.has(name) && !isClaimFile(name));
   if (strangers.length === 0) return "create";
-  const some = strangers.sort().slice(0, 3).join(", ");
+  const some = [...strangers.sort().slice(0, 3), ...(strangers.length > 3 ? ["…"] : [])].join(", ");
   throw foreignFile(directory, `has other files (${some}) and no Kindling store`);
 }
 

@@ -9,7 +9,9 @@ const freeTreeFlags = 0x4008;
 export function readFreePages(pages: LmdbPages): { page: number; pages: number }[] {
   const { free } = pages.meta;
   const runs: { page: number; pages: number }[] = [];
-  if (free.flags !== freeTreeFlags) pages.damaged("the kind of the list of free pages");
+  for (const meta of [pages.meta, pages.olderMeta]) {
+    if (meta.free.flags !== freeTreeFlags) pages.damaged("the kind of the list of free pages");
+  }
   walkTree(pages, free, {
     name: "free pages",
     compare: (a, b) => readUint64(a, 0) - readUint64(b, 0),

@@ -15,6 +15,8 @@ import {
 /** The pages of the last transaction of a data file, each of which may be read once: a tree that reaches one twice is damaged. */
 export interface LmdbPages {
   readonly meta: MetaPage;
+  /** Of the transaction before. */
+  readonly olderMeta: MetaPage;
   /** The bytes are good until the next page of the same depth is read. */
   read(page: number, depth: number): Buffer;
   /** The value is good until the next one is read. */
@@ -37,7 +39,7 @@ export function openLmdbPages(file: string): LmdbPages {
 
 function createPages(file: string, handle: number): LmdbPages {
   const { size } = fstatSync(handle);
-  const meta = readNewestMeta(file, handle);
+  const { newest: meta, older: olderMeta } = readMetaPages(file, handle);
   // LMDB may end a file a little before its last page, when that one is free.
   if (meta.lastPage > 2 * (size / meta.pageSize) + 65_536) {
     throw corruptFile(file, `it ends after ${size} bytes, before page ${meta.lastPage}`);
@@ -93,6 +95,7 @@ function createPages(file: string, handle: number): LmdbPages {
 
   return {
     meta,
+    olderMeta,
     read: (page, depth) => read(page, reuse(depth, 1)),
     readValue,
     areUnused,
@@ -102,7 +105,7 @@ function createPages(file: string, handle: number): LmdbPages {
 }
 
 /** Transactions write the two meta pages in turn: the one of the last transaction counts. */
-export function readNewestMeta(file: string, handle: number): MetaPage {
+export function readMetaPages(file: string, handle: number): { newest: MetaPage; older: MetaPage } {
   const start = readAt(handle, 0, metaBytes);
   if (start.length === 0) throw corruptFile(file, "it is empty");
   const first = readMetaPage(start);
@@ -114,7 +117,9 @@ export function readNewestMeta(file: string, handle: number): MetaPage {
     first.transaction % 2 === 0 &&
     Math.abs(first.transaction - second.transaction) === 1;
   if (!isSound) throw corruptFile(file, "its meta pages");
-  return first.transaction > second.transaction ? first : second;
+  return first.transaction > second.transaction
+    ? { newest: first, older: second }
+    : { newest: second, older: first };
 }
 
 function isPageSize(size: number): boolean {

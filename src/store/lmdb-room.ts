@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { countFreePages } from "./lmdb-free-pages.ts";
-import { readNewestMeta } from "./lmdb-pages.ts";
+import { readMetaPages } from "./lmdb-pages.ts";
 import type { StoreEvent } from "./store.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function openRoom(file: string): Promise<Room> {
   let { size } = await handle.stat();
   return {
     async ensure(pages) {
-      const { lastPage, pageSize } = readNewestMeta(file, handle.fd);
+      const { lastPage, pageSize } = readMetaPages(file, handle.fd).newest;
       const needed = (lastPage + 1 + pages) * pageSize;
       try {
         while (size < needed) {

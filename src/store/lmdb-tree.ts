@@ -18,16 +18,21 @@ interface WalkOptions {
 
 const maxDepth = 32;
 
-/** Visits the leaf nodes of a tree in key order, and throws when the tree is none that LMDB could have written. */
-export function walkTree(pages: LmdbPages, tree: Tree, { name, compare, visit }: WalkOptions): void {
+/**
+ * Visits the leaf nodes of a tree in key order, and throws when the tree is none that LMDB could have written.
+ * Answers with the transaction that wrote its root.
+ */
+export function walkTree(pages: LmdbPages, tree: Tree, { name, compare, visit }: WalkOptions): number {
   const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 };
   let lastKey: Buffer | undefined;
   let lowerBound: Buffer | undefined;
+  let rootTransaction = 0;
 
   function walk(page: number, depth: number): void {
     const bytes = pages.read(page, depth);
     const isLeaf = depth === tree.depth;
-    const { flags } = readPageHeader(bytes);
+    const { flags, transaction } = readPageHeader(bytes);
+    if (depth === 1) rootTransaction = transaction;
     if (flags !== (isLeaf ? pageFlag.leaf : pageFlag.branch))
       pages.damaged(`the kind of page ${page} (${name})`);
     if (isLeaf) walkLeaf(page, bytes);
@@ -72,4 +77,5 @@ export function walkTree(pages: LmdbPages, tree: Tree, { name, compare, visit }:
     found.overflowPages === tree.overflowPages &&
     found.entries === tree.entries;
   if (!isComplete) pages.damaged(`the number of pages or rows of ${name}`);
+  return rootTransaction;
 }

@@ -1,19 +1,13 @@
-import { request as httpsRequest } from "node:https";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/api/objects.ts";
 import type { Status } from "../../src/api/status-error.ts";
-import { readCredentials, startTestServer, type TestServer } from "../support/api-server.ts";
+import { startTestServer, type TestServer } from "../support/api-server.ts";
+import { openWatch } from "../support/open-watch.ts";
 
 interface List {
   kind: string;
   metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
   items: KubeObject[];
-}
-
-interface WatchEvent {
-  type: string;
-  object: KubeObject & Partial<Status>;
 }
 
 let server: TestServer;
@@ -139,7 +133,7 @@ describe("watch", () => {
   test("tells of objects that are there, then of changes as they happen", async () => {
     const path = await makeNamespace("watched");
     await create(path, "old");
-    const watch = await openWatch(`${path}?watch=true`);
+    const watch = await openWatch(server, `${path}?watch=true`);
     await watch.until(1);
     await create(path, "new");
     await server.json("PUT", `${path}/new`, { metadata: { name: "new" }, data: { a: "MQ==" } });
@@ -163,7 +157,7 @@ describe("watch", () => {
     const list = await server.json<List>("GET", path);
     await create(path, "b");
     await server.json("DELETE", `${path}/a`);
-    const watch = await openWatch(`${path}?watch=1&resourceVersion=${list.metadata.resourceVersion}`);
+    const watch = await openWatch(server, `${path}?watch=1&resourceVersion=${list.metadata.resourceVersion}`);
     const events = await watch.until(2);
     expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
       "ADDED b",
@@ -179,7 +173,7 @@ describe("watch", () => {
     for (let start = 0; start < count; start += 100) {
       await Promise.all(Array.from({ length: 100 }, (_, i) => create(path, `c${start + i}`)));
     }
-    const watch = await openWatch(`${path}?watch=1&resourceVersion=${list.metadata.resourceVersion}`);
+    const watch = await openWatch(server, `${path}?watch=1&resourceVersion=${list.metadata.resourceVersion}`);
     const events = await watch.until(count);
     expect(new Set(events.map(({ object }) => object.metadata.name)).size).toBe(count);
     watch.close();
@@ -187,7 +181,7 @@ describe("watch", () => {
 
   test("objects enter and leave a selector as ADDED and DELETED", async () => {
     const path = await makeNamespace("entering");
-    const watch = await openWatch(`${path}?watch=true&labelSelector=on`);
+    const watch = await openWatch(server, `${path}?watch=true&labelSelector=on`);
     await create(path, "x");
     await server.json("PUT", `${path}/x`, { metadata: { name: "x", labels: { on: "" } } });
     await server.json("PUT", `${path}/x`, { metadata: { name: "x", labels: { on: "", more: "" } } });
@@ -198,7 +192,7 @@ describe("watch", () => {
 
   test("pods of one node only", async () => {
     const pods = "/api/v1/namespaces/default/pods";
-    const watch = await openWatch("/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dnode-7");
+    const watch = await openWatch(server, "/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dnode-7");
     for (const nodeName of ["node-6", "node-7"]) {
       await server.json("POST", pods, {
         metadata: { name: `on-${nodeName}` },
@@ -213,7 +207,7 @@ describe("watch", () => {
     const path = await makeNamespace("initial");
     await create(path, "a");
     const query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-    const watch = await openWatch(`${path}?${query}`);
+    const watch = await openWatch(server, `${path}?${query}`);
     const events = await watch.until(2);
     expect(events.map(({ type }) => type)).toEqual(["ADDED", "BOOKMARK"]);
     expect(events[1]?.object.metadata.annotations).toEqual({ "k8s.io/initial-events-end": "true" });
@@ -222,13 +216,13 @@ describe("watch", () => {
 
   test("timeoutSeconds ends it", async () => {
     const path = await makeNamespace("timed");
-    const watch = await openWatch(`${path}?watch=true&timeoutSeconds=1`);
+    const watch = await openWatch(server, `${path}?watch=true&timeoutSeconds=1`);
     await watch.ended;
   });
 
   test("as a table", async () => {
     const path = await makeNamespace("tabled");
-    const watch = await openWatch(`${path}?watch=true`, {
+    const watch = await openWatch(server, `${path}?watch=true`, {
       accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
     });
     await create(path, "x");
@@ -245,45 +239,3 @@ describe("watch", () => {
     watch.close();
   });
 });
-
-interface OpenWatch {
-  /** The first `count` events, once there are that many. */
-  until(count: number): Promise<WatchEvent[]>;
-  readonly ended: Promise<void>;
-  close(): void;
-}
-
-async function openWatch(path: string, headers: Record<string, string> = {}): Promise<OpenWatch> {
-  const credentials = await readCredentials(server.kubeconfig);
-  const events: WatchEvent[] = [];
-  return new Promise((resolve, reject) => {
-    const request = httpsRequest(
-      new URL(path, server.url),
-      { ...credentials, agent: false, headers },
-      (response) => {
-        if (response.statusCode !== 200) reject(new Error(`watch answered ${response.statusCode}`));
-        let text = "";
-        response.setEncoding("utf8");
-        response.on("data", (chunk: string) => {
-          const lines = (text + chunk).split("\n");
-          text = lines.pop() ?? "";
-          for (const line of lines) events.push(JSON.parse(line));
-        });
-        const ended = new Promise<void>((end) => response.on("close", end));
-        resolve({
-          ended,
-          close: () => request.destroy(),
-          async until(count) {
-            for (let waited = 0; events.length < count; waited += 10) {
-              if (waited > 20_000) throw new Error(`only ${events.length} of ${count} events came`);
-              await delay(10);
-            }
-            return events.slice(0, count);
-          },
-        });
-      },
-    );
-    request.on("error", (error) => reject(error));
-    request.end();
-  });
-}

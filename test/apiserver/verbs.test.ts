@@ -320,7 +320,9 @@ describe("paths", () => {
     ["POST", `${configMaps}/named`, 405],
     ["GET", `${configMaps}/x/nope`, 404],
     ["GET", "/api/v1/namespaces/%zz/pods", 400],
-    ["GET", "/api/v1/pods/x", 400],
+    ["GET", "/api/v1/pods/x", 404],
+    ["POST", "/api/v1/pods", 405],
+    ["DELETE", "/api/v1/pods", 405],
   ])("%s %s is %i", async (method, path, code) => {
     const response = await server.call(method, path, method === "POST" ? { body: {} } : {});
     expect(response.status).toBe(code);

@@ -1,16 +1,16 @@
-import { basename, resolve } from "node:path";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { build } from "esbuild";
 
 /**
  * Bundles a TypeScript file for a process of its own (Node 20 runs no TypeScript) and answers with the path of the
- * result. It lies below node_modules, so that packages left outside the bundle are found.
+ * result. That lies below node_modules, where packages left outside the bundle are found.
  */
 export async function bundle(file: string): Promise<string> {
-  const outfile = resolve(`node_modules/.cache/kindling-test/${basename(file, ".ts")}-${process.pid}.mjs`);
-  await build({
+  const { outputFiles } = await build({
     entryPoints: [file],
-    outfile,
     bundle: true,
+    write: false,
     format: "esm",
     platform: "node",
     target: "node20",
@@ -19,5 +19,11 @@ export async function bundle(file: string): Promise<string> {
     sourcemap: "inline",
     logLevel: "warning",
   });
-  return outfile;
+  const folder = resolve("node_modules/.cache/kindling-test");
+  const path = join(folder, `${basename(file, ".ts")}.mjs`);
+  await mkdir(folder, { recursive: true });
+  // Two test files may ask for the same one at the same time: neither sees half of it.
+  await writeFile(`${path}.${process.pid}`, outputFiles[0]?.contents ?? "");
+  await rename(`${path}.${process.pid}`, path);
+  return path;
 }

@@ -119,16 +119,18 @@ export function validateMatchLabelKeys(
     });
   }
   // The merged requirement itself is in the selector: only a second one for the same key is a clash.
+  const indexes = new Map(matchLabelKeys.map((key, i) => [key, i]));
   const selected = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
   for (const { key } of labelSelector?.matchExpressions ?? []) {
-    const i = matchLabelKeys.indexOf(key);
-    if (i >= 0 && selected.has(key)) {
+    const i = indexes.get(key);
+    if (i !== undefined && selected.has(key)) {
       at.invalid(`[${i}]`, key, "exists in both matchLabelKeys and labelSelector");
     }
     selected.add(key);
   }
+  const mismatched = new Set(mismatchLabelKeys);
   matchLabelKeys.forEach((key, i) => {
-    if (mismatchLabelKeys.includes(key)) {
+    if (mismatched.has(key)) {
       at.invalid(`matchLabelKeys[${i}]`, key, "exists in both matchLabelKeys and mismatchLabelKeys");
     }
   });

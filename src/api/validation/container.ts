@@ -54,16 +54,13 @@ function validatePorts(ports: k8s.V1ContainerPort[], at: Report): void {
   });
 }
 
-/** No two containers can listen on one port of the host. */
-export function validateHostPorts(containers: readonly Container[], at: Report): void {
-  const taken = new Set<string>();
-  at.each("", containers, (container, place) => {
-    place.each("ports", container.ports, ({ protocol, hostIP = "", hostPort }, port) => {
-      if (!hostPort) return;
-      const address = `${protocol}/${hostIP}/${hostPort}`;
-      if (taken.has(address)) port.duplicate("hostPort", address);
-      taken.add(address);
-    });
+/** No two containers that run at the same time can listen on one port of the host. */
+export function validateHostPorts({ ports }: Container, at: Report, taken: Set<string>): void {
+  at.each("ports", ports, ({ protocol, hostIP = "", hostPort }, port) => {
+    if (!hostPort) return;
+    const address = `${protocol}/${hostIP}/${hostPort}`;
+    if (taken.has(address)) port.duplicate("hostPort", address);
+    taken.add(address);
   });
 }
 

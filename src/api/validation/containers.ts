@@ -6,16 +6,16 @@ import type { Report } from "./report.ts";
 /** Containers by their sort: the main ones, those that run before, and those added for a look inside. */
 export function validateAllContainers(spec: PodSpec, at: Report, pod: PodFacts): void {
   const names = new Set<string>();
-  const main = at.child("containers");
-  if (!spec.containers?.length) main.required("");
-  main.each("", spec.containers, (container, place) => {
+  const hostPorts = new Set<string>();
+  if (!spec.containers?.length) at.required("containers");
+  at.each("containers", spec.containers, (container, place) => {
     validateContainer(container, place, pod);
     if (names.has(container.name)) place.duplicate("name", container.name);
     names.add(container.name);
     validateHandlers(container, place, pod);
     validateRestartRules(container, place);
+    validateHostPorts(container, place, hostPorts);
   });
-  validateHostPorts(spec.containers ?? [], main);
 
   at.each("initContainers", spec.initContainers, (container, place) => {
     validateInitContainer(container, place, pod);
@@ -34,7 +34,7 @@ function validateHandlers(container: Container, at: Report, pod: PodFacts): void
 function validateInitContainer(container: Container, at: Report, pod: PodFacts): void {
   validateContainer(container, at, pod);
   validateRestartRules(container, at);
-  validateHostPorts([container], at);
+  validateHostPorts(container, at, new Set());
   if (container.restartPolicy === "Always") {
     validateHandlers(container, at, pod);
     return;

@@ -119,7 +119,8 @@ function validateFinalizers(finalizers: readonly string[], at: Report): void {
 }
 
 function validateNoNewFinalizers(next: string[] = [], current: string[] = [], at: Report): void {
-  const added = new Set(next.filter((finalizer) => !current.includes(finalizer)));
+  const known = new Set(current);
+  const added = new Set(next.filter((finalizer) => !known.has(finalizer)));
   if (added.size === 0) return;
   const list = [...added].sort().map((finalizer) => JSON.stringify(finalizer));
   const detail = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list.join(", ")}}`;

@@ -3,10 +3,9 @@ import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
 import { labelValueProblems, qualifiedNameProblems } from "../names.ts";
 import type { Node, Wire } from "../objects.ts";
-import { parseQuantity } from "../quantity.ts";
 import { cidrProblems, ipFamilyOf } from "./ip.ts";
 import { Report } from "./report.ts";
-import { isCounted } from "./resource-name.ts";
+import { validateAmount } from "./resources.ts";
 import { taintEffects } from "./scheduling.ts";
 
 export function validateNode(node: Node): FieldError[] {
@@ -48,12 +47,6 @@ function validateShared({ spec, status }: Node, at: Report): void {
     const list = status?.[field];
     for (const name in list) validateAmount(name, list[name] ?? "0", at.child(`status.${field}.${name}`));
   }
-}
-
-function validateAmount(name: string, amount: string, at: Report): void {
-  const { nanos } = parseQuantity(amount);
-  if (nanos < 0n) at.invalid("", amount, "must be greater than or equal to 0");
-  if (isCounted(name) && nanos % 1_000_000_000n !== 0n) at.invalid("", amount, "must be an integer");
 }
 
 /** Upstream reports taints below the metadata. */

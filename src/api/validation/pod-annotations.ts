@@ -1,4 +1,4 @@
-import type { Container, ObjectMeta, PodSpec } from "../objects.ts";
+import type { ObjectMeta, PodSpec } from "../objects.ts";
 import { validateDescendingPath } from "./path.ts";
 import type { Report } from "./report.ts";
 import { eachContainer } from "./windows.ts";
@@ -22,13 +22,15 @@ export function validatePodAnnotations(annotations: Annotations, at: Report, spe
   if (cost !== undefined && !isInt32(cost)) {
     at.invalid(`[${deletionCost}]`, cost, "must be a 32bit integer");
   }
+  let names: ReadonlySet<string> | undefined;
   for (const key in annotations) {
     const value = annotations[key] ?? "";
     if (key === podSeccomp || key.startsWith(containerSeccomp)) {
       validateSeccompAnnotation(value, at.child(key));
     } else if (key.startsWith(containerAppArmor)) {
       const name = key.slice(containerAppArmor.length);
-      if (!hasContainer(spec, name)) at.invalid(`[${key}]`, name, "container not found");
+      names ??= containerNames(spec);
+      if (!names.has(name)) at.invalid(`[${key}]`, name, "container not found");
       if (!["", "runtime/default", "unconfined"].includes(value) && !value.startsWith("localhost/")) {
         at.invalid(`[${key}]`, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`);
       }
@@ -41,13 +43,12 @@ function isInt32(text: string): boolean {
   return /^(?:0|-?[1-9][0-9]{0,9})$/.test(text) && Number(text) === (Number(text) | 0);
 }
 
-function hasContainer(spec: PodSpec, name: string): boolean {
-  const all: Container[] = [
-    ...(spec.initContainers ?? []),
-    ...(spec.containers ?? []),
-    ...(spec.ephemeralContainers ?? []),
-  ];
-  return all.some((container) => container.name === name);
+function containerNames({
+  initContainers = [],
+  containers = [],
+  ephemeralContainers = [],
+}: PodSpec): Set<string> {
+  return new Set([...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name));
 }
 
 function validateSeccompAnnotation(profile: string, at: Report): void {

@@ -126,12 +126,13 @@ function validateResourceClaims(claims: NonNullable<PodSpec["resourceClaims"]>, 
 
 /** Environment variables out of a file: the file must be in an emptyDir of the pod. */
 function validateEnvFiles(spec: PodSpec, at: Report): void {
+  const volumes = new Map(spec.volumes?.map((volume) => [volume.name, volume]));
   eachContainer(spec, at, (container, place) => {
     container.env?.forEach(({ valueFrom }, i) => {
       if (!valueFrom?.fileKeyRef) return;
       const { volumeName } = valueFrom.fileKeyRef;
       const field = `env[${i}].valueFrom.fileKeyRef.volumeName`;
-      const volume = spec.volumes?.find(({ name }) => name === volumeName);
+      const volume = volumes.get(volumeName);
       if (!volume) place.notFound(field, volumeName);
       else if (!volume.emptyDir) {
         place.invalid(field, volumeName, "referenced volume must be of type emptyDir");

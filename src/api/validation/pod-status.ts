@@ -1,13 +1,11 @@
-import type * as k8s from "@kubernetes/client-node";
 import type { FieldError } from "../field-error.ts";
 import { dnsSubdomainProblems, qualifiedNameProblems } from "../names.ts";
-import type { Container, Pod, PodSpec, Wire } from "../objects.ts";
+import type { Container, Pod, PodSpec } from "../objects.ts";
 import { ipProblems, isDualStack } from "./ip.ts";
 import { validatePodAnnotationUpdate } from "./pod-annotations.ts";
 import { Report } from "./report.ts";
 
 type PodStatus = NonNullable<Pod["status"]>;
-type ContainerStatus = Wire<k8s.V1ContainerStatus>;
 
 export function validatePodStatusUpdate(next: Pod, current: Pod): FieldError[] {
   const at = new Report("status");
@@ -56,19 +54,16 @@ function validateTransitions(after: PodStatus, before: PodStatus, spec: PodSpec,
   const anyMayRestart = rules.some((rule) => rule.action === "RestartAllContainers");
   for (const field of ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] as const) {
     if (anyMayRestart && field !== "ephemeralContainerStatuses") continue;
-    at.each(field, before[field], (old, place) => {
-      const exitCode = old.state?.terminated?.exitCode;
-      if (exitCode === undefined || mayRestart(byName.get(old.name), spec, exitCode)) return;
-      if (isRevived(old.name, after[field])) {
+    const alive = after[field]?.filter(({ state }) => state?.terminated === undefined);
+    const revived = new Set(alive?.map(({ name }) => name));
+    at.each(field, before[field], ({ name, state }, place) => {
+      const exitCode = state?.terminated?.exitCode;
+      if (exitCode === undefined || mayRestart(byName.get(name), spec, exitCode)) return;
+      if (revived.has(name)) {
         place.forbidden("state", "may not be transitioned to non-terminated state");
       }
     });
   }
-}
-
-function isRevived(name: string, statuses: ContainerStatus[] | undefined): boolean {
-  const status = statuses?.find((status) => status.name === name);
-  return status !== undefined && status.state?.terminated === undefined;
 }
 
 /** Ephemeral containers are not in the list of those that may. */
@@ -93,8 +88,9 @@ function validateAddresses(
   at: Report,
 ): void {
   const addresses = after[field]?.map(({ ip }) => ip) ?? [];
+  const known = new Set(before[field]?.map(({ ip }) => ip));
   addresses.forEach((address, i) => {
-    if (before[field]?.some(({ ip }) => ip === address)) return;
+    if (known.has(address)) return;
     at.problems(`${field}[${i}]`, address, ipProblems(address));
   });
   if (addresses.length > 1 && !isDualStack(addresses)) {

@@ -75,12 +75,10 @@ function validateDeadline(after: number | undefined, before: number | undefined,
 }
 
 function validateTolerationsKept(after: k8s.V1Toleration[], before: k8s.V1Toleration[], at: Report): void {
-  const kept = before.every((old) =>
-    after.some((toleration) =>
-      isEqual({ ...old, tolerationSeconds: toleration.tolerationSeconds }, toleration),
-    ),
-  );
-  if (!kept) {
+  const identityOf = ({ key, operator, value, effect }: k8s.V1Toleration) =>
+    JSON.stringify([key, operator, value, effect]);
+  const there = new Set(after.map(identityOf));
+  if (!before.every((toleration) => there.has(identityOf(toleration)))) {
     at.forbidden("tolerations", "existing toleration can not be modified except its tolerationSeconds");
   }
 }
@@ -90,8 +88,9 @@ function validateNoNewGates(
   before: k8s.V1PodSchedulingGate[],
   at: Report,
 ): void {
+  const known = new Set(before.map(({ name }) => name));
   after.forEach(({ name }, i) => {
-    if (before.some((gate) => gate.name === name)) return;
+    if (known.has(name)) return;
     const detail = `only deletion is allowed, but found new scheduling gate '${name}'`;
     at.forbidden(`schedulingGates[${i}].name`, detail);
   });

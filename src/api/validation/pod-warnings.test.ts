@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Container, PodSpec } from "../objects.ts";
 import { makePod } from "./pod.fixture.ts";
-import { podWarnings } from "./pod-warnings.ts";
+import { podWarnings, templateWarnings } from "./pod-warnings.ts";
 
 const container: Container = { name: "web", image: "a" };
 
@@ -51,13 +51,23 @@ test.each<[Partial<PodSpec>, string[]]>([
     ['spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead'],
   ],
 ])("%j", (spec, expected) => {
-  const pod = makePod(spec);
-  expect(podWarnings(pod.spec ?? { containers: [] }, pod.metadata)).toEqual(expected);
+  expect(podWarnings(makePod(spec))).toEqual(expected);
 });
 
 test("a name that is no hostname", () => {
-  const pod = makePod();
-  expect(podWarnings(pod.spec ?? { containers: [] }, { name: "a.b" })).toEqual([
+  expect(podWarnings({ ...makePod(), metadata: { name: "a.b" } })).toEqual([
     "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
   ]);
+});
+
+test("a template is warned of below itself, once", () => {
+  const env = [
+    { name: "A", value: "1" },
+    { name: "A", value: "2" },
+  ];
+  const template = { spec: { containers: [{ ...container, env }] } };
+  expect(templateWarnings({ metadata: {}, spec: { template } })).toEqual([
+    'spec.template.spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
+  ]);
+  expect(templateWarnings({ metadata: { resourceVersion: "1" }, spec: { template } })).toEqual([]);
 });

@@ -1,5 +1,6 @@
+import type { PodTemplate } from "../defaults/pod-template.ts";
 import { dnsLabelProblems } from "../names.ts";
-import type { Container, ObjectMeta, PodSpec } from "../objects.ts";
+import type { Container, ObjectMeta, Pod, PodSpec } from "../objects.ts";
 import { parseQuantity } from "../quantity.ts";
 import { Report } from "./report.ts";
 import { eachContainer } from "./windows.ts";
@@ -17,10 +18,11 @@ const deprecatedLabels: Readonly<Record<string, string>> = {
   "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 };
 
-/** What is allowed and yet likely to surprise. */
-export function podWarnings(spec: PodSpec, meta: ObjectMeta): string[] {
+/** What is allowed and yet likely to surprise whoever creates a pod. */
+export function podWarnings({ metadata, spec }: Pod): string[] {
+  if (isStored(metadata) || !spec) return [];
   const warnings: string[] = [];
-  const problems = dnsLabelProblems(meta.name ?? "");
+  const problems = dnsLabelProblems(metadata.name);
   if (problems.length > 0) {
     const advice =
       "this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
@@ -30,7 +32,24 @@ export function podWarnings(spec: PodSpec, meta: ObjectMeta): string[] {
   return warnings;
 }
 
-export function podSpecWarnings(spec: PodSpec, at: Report): string[] {
+/** The same for those who create what makes pods. */
+export function templateWarnings({
+  metadata,
+  spec,
+}: {
+  readonly metadata: ObjectMeta;
+  readonly spec?: { readonly template?: PodTemplate };
+}): string[] {
+  const podSpec = spec?.template?.spec;
+  return isStored(metadata) || !podSpec ? [] : podSpecWarnings(podSpec, new Report("spec.template.spec"));
+}
+
+/** Later writers cannot help what they are not changing. */
+function isStored(meta: ObjectMeta): boolean {
+  return meta.resourceVersion !== undefined;
+}
+
+function podSpecWarnings(spec: PodSpec, at: Report): string[] {
   const warnings: string[] = [];
   for (const key of Object.keys(spec.nodeSelector ?? {})) {
     if (Object.hasOwn(deprecatedLabels, key)) {

@@ -10,6 +10,9 @@ import {
   tooMany,
 } from "../field-error.ts";
 
+/** Nobody reads more, and a hostile object could have hundreds of thousands. */
+const maxErrors = 1_000;
+
 /**
  * Collects what is wrong with an object, seen from one of its fields. Validators take a value and the report for
  * it. Most objects are valid: paths are only put together when something is wrong.
@@ -46,35 +49,35 @@ export class Report {
   }
 
   required(field: string, detail?: string): void {
-    this.errors.push(required(this.pathOf(field), detail));
+    this.add(field, (path) => required(path, detail));
   }
 
   invalid(field: string, value: unknown, detail: string): void {
-    this.errors.push(invalid(this.pathOf(field), value, detail));
+    this.add(field, (path) => invalid(path, value, detail));
   }
 
   forbidden(field: string, detail: string): void {
-    this.errors.push(forbidden(this.pathOf(field), detail));
+    this.add(field, (path) => forbidden(path, detail));
   }
 
   duplicate(field: string, value: unknown): void {
-    this.errors.push(duplicate(this.pathOf(field), value));
+    this.add(field, (path) => duplicate(path, value));
   }
 
   notFound(field: string, value: unknown): void {
-    this.errors.push(notFoundValue(this.pathOf(field), value));
+    this.add(field, (path) => notFoundValue(path, value));
   }
 
   notSupported(field: string, value: unknown, supported: readonly string[]): void {
-    this.errors.push(notSupported(this.pathOf(field), value, supported));
+    this.add(field, (path) => notSupported(path, value, supported));
   }
 
   tooLong(field: string, maxBytes: number): void {
-    this.errors.push(tooLong(this.pathOf(field), maxBytes));
+    this.add(field, (path) => tooLong(path, maxBytes));
   }
 
   tooMany(field: string, actual: number, max: number): void {
-    this.errors.push(tooMany(this.pathOf(field), actual, max));
+    this.add(field, (path) => tooMany(path, actual, max));
   }
 
   /** One `Invalid value` for each problem. What was left out is shown as an empty text. */
@@ -102,6 +105,10 @@ export class Report {
 
   positive(field: string, value: number): void {
     if (value <= 0) this.invalid(field, value, "must be greater than zero");
+  }
+
+  private add(field: string, make: (path: string) => FieldError): void {
+    if (this.errors.length < maxErrors) this.errors.push(make(this.pathOf(field)));
   }
 
   private pathOf(field: string): string {

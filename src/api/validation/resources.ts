@@ -36,19 +36,18 @@ export function validateResourceRequirements(
 function validateAmounts(list: ResourceList, at: Report, nameProblems: NameProblems): void {
   for (const name in list) {
     at.problems(`[${name}]`, name, nameProblems(name));
-    validateAmount(name, list[name] ?? "", at.child(`[${name}]`));
+    const amount = list[name] ?? "0";
+    validateAmount(name, amount, at.child(`[${name}]`));
+    if (isHugePages(name) && !isMultipleOfPage(name, parseQuantity(amount))) {
+      at.invalid(`[${name}]`, amount, `${amount} is not positive integer multiple of ${name}`);
+    }
   }
 }
 
 export function validateAmount(name: string, amount: string, at: Report): void {
-  const quantity = parseQuantity(amount);
-  if (quantity.nanos < 0n) at.invalid("", amount, "must be greater than or equal to 0");
-  if (isCounted(name) && quantity.nanos % 1_000_000_000n !== 0n) {
-    at.invalid("", amount, "must be an integer");
-  }
-  if (isHugePages(name) && !isMultipleOfPage(name, quantity)) {
-    at.invalid("", amount, `${amount} is not positive integer multiple of ${name}`);
-  }
+  const { nanos } = parseQuantity(amount);
+  if (nanos < 0n) at.invalid("", amount, "must be greater than or equal to 0");
+  if (isCounted(name) && nanos % 1_000_000_000n !== 0n) at.invalid("", amount, "must be an integer");
 }
 
 /** `hugepages-2Mi` says how large a page is. */
@@ -80,14 +79,17 @@ function validateRequestsWithinLimits(requests: ResourceList, limits: ResourceLi
 }
 
 function validateClaims(claims: k8s.CoreV1ResourceClaim[], at: Report, podClaims: ReadonlySet<string>): void {
-  const seen = new Set<string>();
+  const whole = new Set<string>();
+  const parts = new Set<string>();
   at.each("", claims, ({ name, request }, claim) => {
     if (!name) return claim.required("");
     if (request) claim.problems("request", request, dnsLabelProblems(request));
     const key = request ? `${name}/${request}` : name;
-    const covered = request ? seen.has(name) : [...seen].some((other) => other.startsWith(`${name}/`));
-    if (seen.has(key) || covered) claim.duplicate("", seen.has(key) ? key : name);
-    seen.add(key);
+    // Who has all of a claim cannot have a part of it as well.
+    if (whole.has(name) || (!request && parts.has(name))) claim.duplicate("", name);
+    else if (parts.has(key)) claim.duplicate("", key);
+    if (request) parts.add(name).add(key);
+    else whole.add(name);
     if (!podClaims.has(name)) claim.notFound("", name);
   });
 }

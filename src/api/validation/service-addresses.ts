@@ -19,9 +19,11 @@ export function validateClusterIps(spec: ServiceSpec, at: Report, current: Servi
   } else if (clusterIP === "" && clusterIPs.length > 0) {
     at.invalid("clusterIPs", clusterIPs, "must be empty when `clusterIP` is not specified");
   }
-  ipFamilies.forEach((family, i) => {
-    at.oneOf(`ipFamilies[${i}]`, family, ["IPv4", "IPv6"]);
-    if (ipFamilies.indexOf(family) < i) at.duplicate(`ipFamilies[${i}]`, family);
+  const families = new Set<string>();
+  at.each("ipFamilies", ipFamilies, (family, place) => {
+    place.oneOf("", family, ["IPv4", "IPv6"]);
+    if (families.has(family)) place.duplicate("", family);
+    families.add(family);
   });
   at.oneOf("ipFamilyPolicy", spec.ipFamilyPolicy, ["PreferDualStack", "RequireDualStack", "SingleStack"]);
   if (!validateEachAddress(clusterIPs, at, current?.clusterIPs ?? [])) return;

@@ -182,9 +182,9 @@ export function validateServiceStatusUpdate(next: Service, current: Service): Fi
     if (ingress?.length) at.forbidden("ingress", "may only be used when `spec.type` is 'LoadBalancer'");
     return at.errors;
   }
-  const known = current.status?.loadBalancer?.ingress?.map(({ ip }) => ip) ?? [];
+  const known = new Set(current.status?.loadBalancer?.ingress?.map(({ ip }) => ip));
   at.each("ingress", ingress, ({ ip, ipMode, hostname }, place) => {
-    if (ip && !known.includes(ip)) place.problems("ip", ip, ipProblems(ip));
+    if (ip && !known.has(ip)) place.problems("ip", ip, ipProblems(ip));
     if (ip && ipMode === undefined) place.required("ipMode", "must be specified when `ip` is set");
     else if (!ip && ipMode !== undefined) {
       place.forbidden("ipMode", "may not be specified when `ip` is not set");

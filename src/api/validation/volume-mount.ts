@@ -5,49 +5,57 @@ import type { Report } from "./report.ts";
 import type { Volume } from "./volume.ts";
 
 export function validateMounts(container: Container, at: Report, volumes: ReadonlyMap<string, Volume>): void {
-  const { volumeMounts, volumeDevices } = container;
-  if (volumeMounts) {
-    const seen = new Set<string>();
-    const list = at.child("volumeMounts");
-    const devices = usesOf(volumeDevices?.map(({ name, devicePath }) => ({ name, path: devicePath })));
-    list.each("", volumeMounts, (mount, place) => {
-      if (!mount.name) place.required("name");
-      if (!volumes.has(mount.name)) place.notFound("name", mount.name);
-      if (!mount.mountPath) place.required("mountPath");
-      if (seen.has(mount.mountPath)) place.invalid("mountPath", mount.mountPath, "must be unique");
-      seen.add(mount.mountPath);
-      validateNotUsed({ name: mount.name, path: mount.mountPath }, "mountPath", place, devices);
-      validateMount(mount, place, list, container.securityContext?.privileged ?? false);
-    });
+  const { volumeMounts, volumeDevices, securityContext } = container;
+  if (!volumeMounts && !volumeDevices) return;
+  const mounts = new Uses(
+    "volumeMounts",
+    volumeMounts?.map(({ name, mountPath }) => [name, mountPath]),
+  );
+  const devices = new Uses(
+    "volumeDevices",
+    volumeDevices?.map(({ name, devicePath }) => [name, devicePath]),
+  );
+
+  const list = at.child("volumeMounts");
+  const paths = new Set<string>();
+  list.each("", volumeMounts, (mount, place) => {
+    const { name, mountPath } = mount;
+    if (!name) place.required("name");
+    if (!volumes.has(name)) place.notFound("name", name);
+    if (!mountPath) place.required("mountPath");
+    if (paths.has(mountPath)) place.invalid("mountPath", mountPath, "must be unique");
+    paths.add(mountPath);
+    devices.refuse("name", name, place);
+    devices.refuse("mountPath", mountPath, place);
+    validateMount(mount, { at: place, list, privileged: securityContext?.privileged ?? false });
+  });
+  validateDevices(volumeDevices, at.child("volumeDevices"), { volumes, mounts });
+}
+
+/** How volumes are used in one way. A volume is either mounted or handed over as a device, never both. */
+class Uses {
+  private readonly list: string;
+  private readonly names: ReadonlySet<string>;
+  private readonly paths: ReadonlySet<string>;
+
+  constructor(list: string, uses: readonly (readonly [name: string, path: string])[] = []) {
+    this.list = list;
+    this.names = new Set(uses.map(([name]) => name));
+    this.paths = new Set(uses.map(([, path]) => path));
   }
-  if (volumeDevices) validateDevices(volumeDevices, at.child("volumeDevices"), { volumes, volumeMounts });
-}
 
-interface Uses {
-  readonly list: "volumeDevices" | "volumeMounts";
-  readonly names: ReadonlySet<string>;
-  readonly paths: ReadonlySet<string>;
-}
-
-function usesOf(uses: { name: string; path: string }[] = [], list: Uses["list"] = "volumeDevices"): Uses {
-  return { list, names: new Set(uses.map(({ name }) => name)), paths: new Set(uses.map(({ path }) => path)) };
-}
-
-/** A volume is either mounted or handed over as a device. */
-function validateNotUsed(
-  use: { name: string; path: string },
-  pathField: string,
-  at: Report,
-  other: Uses,
-): void {
-  if (other.names.has(use.name)) at.invalid("name", use.name, `must not already exist in ${other.list}`);
-  if (other.paths.has(use.path)) {
-    at.invalid(pathField, use.path, `must not already exist as a path in ${other.list}`);
+  refuse(field: "name" | "mountPath" | "devicePath", value: string, at: Report): void {
+    const isName = field === "name";
+    if (!(isName ? this.names : this.paths).has(value)) return;
+    at.invalid(field, value, `must not already exist ${isName ? "" : "as a path "}in ${this.list}`);
   }
 }
 
 /** Some fields of a mount are reported at the list: so does upstream. */
-function validateMount(mount: k8s.V1VolumeMount, at: Report, list: Report, privileged: boolean): void {
+function validateMount(
+  mount: k8s.V1VolumeMount,
+  { at, list, privileged }: { at: Report; list: Report; privileged: boolean },
+): void {
   const { subPath, subPathExpr, mountPropagation, recursiveReadOnly } = mount;
   if (subPath) validateDescendingPath(subPath, list.child("subPath"));
   if (subPathExpr) {
@@ -69,18 +77,17 @@ function validateMount(mount: k8s.V1VolumeMount, at: Report, list: Report, privi
 }
 
 function validateDevices(
-  devices: k8s.V1VolumeDevice[],
+  devices: k8s.V1VolumeDevice[] | undefined,
   at: Report,
-  pod: { volumes: ReadonlyMap<string, Volume>; volumeMounts: k8s.V1VolumeMount[] | undefined },
+  { volumes, mounts }: { volumes: ReadonlyMap<string, Volume>; mounts: Uses },
 ): void {
   const names = new Set<string>();
   const paths = new Set<string>();
-  const mounted = pod.volumeMounts?.map(({ name, mountPath }) => ({ name, path: mountPath }));
-  const mounts = usesOf(mounted, "volumeMounts");
   at.each("", devices, ({ name, devicePath }, place) => {
-    const volume = pod.volumes.get(name);
+    const volume = volumes.get(name);
     if (!name) place.required("name");
     if (names.has(name)) place.invalid("name", name, "must be unique");
+    names.add(name);
     if (!volume) place.notFound("name", name);
     else if (!volume.persistentVolumeClaim && !volume.ephemeral) {
       const detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
@@ -88,11 +95,11 @@ function validateDevices(
     }
     if (!devicePath) place.required("devicePath");
     if (paths.has(devicePath)) place.invalid("devicePath", devicePath, "must be unique");
+    paths.add(devicePath);
     if (devicePath?.split("/").includes("..")) {
       place.invalid("devicePath", devicePath, "can not contain backsteps ('..')");
     }
-    validateNotUsed({ name, path: devicePath }, "devicePath", place, mounts);
-    names.add(name);
-    paths.add(devicePath);
+    mounts.refuse("name", name, place);
+    mounts.refuse("devicePath", devicePath, place);
   });
 }

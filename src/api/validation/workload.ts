@@ -37,7 +37,7 @@ export function validateSelectorAndTemplate(
   }
 }
 
-export function isEmptySelector({ matchLabels, matchExpressions }: k8s.V1LabelSelector): boolean {
+function isEmptySelector({ matchLabels, matchExpressions }: k8s.V1LabelSelector): boolean {
   return Object.keys(matchLabels ?? {}).length === 0 && !matchExpressions?.length;
 }
 

@@ -15,7 +15,7 @@ import type { AdmissionRequest, Admit } from "./admit.ts";
 import { admitDefaultStorageClass } from "./default-storage-class.ts";
 import { admitDefaultTolerations } from "./default-tolerations.ts";
 import { refuseByNamespace } from "./namespace-lifecycle.ts";
-import { admitPriority, admitPriorityClass, keepPriority } from "./priority.ts";
+import { admitPriority, admitPriorityClass } from "./priority.ts";
 import { admitRuntimeClass } from "./runtime-class.ts";
 import {
   admitServiceAccount,
@@ -45,10 +45,8 @@ export function createAdmission(deps: AdmissionDeps): Admit {
   const storageClasses = lookupOf<StorageClass>(registry, "storage.k8s.io", "storageclasses");
 
   async function admitPod(request: AdmissionRequest, pod: Pod): Promise<void> {
-    if (request.operation === "update") {
-      keepPriority(pod, request.current as Pod);
-      return;
-    }
+    admitDefaultTolerations(pod);
+    if (request.operation === "update") return;
     const namespace = request.ref.namespace;
     const account = isMirrorPod(pod) ? undefined : await find(accounts, namespace, serviceAccountNameOf(pod));
     refuseIf(request, admitServiceAccount(pod, account, { nameSuffix: randomSuffix() }));
@@ -57,7 +55,6 @@ export function createAdmission(deps: AdmissionDeps): Admit {
     const runtimeClass =
       runtimeClassName === undefined ? undefined : await find(runtimeClasses, "", runtimeClassName);
     refuseIf(request, admitRuntimeClass(pod, runtimeClass));
-    admitDefaultTolerations(pod);
   }
 
   /** By kind, for whole objects; subresources other than status come through here with none of these. */

@@ -35,17 +35,10 @@ export function admitRuntimeClass(pod: Pod, runtimeClass: RuntimeClass | undefin
   return undefined;
 }
 
-/** Both lists, without what another toleration already covers. */
-function mergeTolerations(first: k8s.V1Toleration[], second: k8s.V1Toleration[]): k8s.V1Toleration[] {
-  const all = [...first, ...second];
-  const merged: k8s.V1Toleration[] = [];
-  all.forEach((toleration, i) => {
-    const covered =
-      merged.some((kept) => covers(kept, toleration)) ||
-      all.slice(i + 1).some((later) => !isEqual(later, toleration) && covers(later, toleration));
-    if (!covered) merged.push(toleration);
-  });
-  return merged;
+/** Both lists, without what the other one already covers. */
+function mergeTolerations(own: k8s.V1Toleration[], added: k8s.V1Toleration[]): k8s.V1Toleration[] {
+  const kept = own.filter((narrow) => !added.some((wide) => !isEqual(wide, narrow) && covers(wide, narrow)));
+  return [...kept, ...added.filter((narrow) => !own.some((wide) => covers(wide, narrow)))];
 }
 
 function covers(wide: k8s.V1Toleration, narrow: k8s.V1Toleration): boolean {

@@ -27,7 +27,7 @@ export function cachedKind(
 export class CachedObject {
   readonly key: string;
   readonly revision: number;
-  readonly json: Buffer;
+  readonly json: string;
   readonly #kind: CachedKind;
   #facts: SelectorFacts | undefined;
   #view: KubeObject | undefined;
@@ -52,23 +52,16 @@ export class CachedObject {
 
   /** A fresh copy that the caller may change. */
   parse(): KubeObject {
-    return JSON.parse(this.json.toString());
+    return JSON.parse(this.json);
   }
 
   /** Whether these bytes for the store are what is there already. */
   isStoredAs(value: Buffer): boolean {
-    const { head } = this.#kind;
-    const tail = this.json.length - (value.length - head);
-    return (
-      tail >= head &&
-      this.json.compare(value, 0, head, 0, head) === 0 &&
-      this.json.compare(value, head, value.length, tail) === 0 &&
-      tail - head === `"resourceVersion":"${this.revision}",`.length
-    );
+    return withRevision(value, this.#kind.head, this.revision) === this.json;
   }
 
   /** The JSON with the revision of the object's deletion. */
-  jsonDeletedAt(revision: number): Buffer {
+  jsonDeletedAt(revision: number): string {
     return atRevision(this.json, this.#kind.head, this.revision, revision);
   }
 }

@@ -4,6 +4,7 @@ import { validatePod } from "../../api/validation/pod.ts";
 import { validatePodStatusUpdate } from "../../api/validation/pod-status.ts";
 import { validatePodUpdate } from "../../api/validation/pod-update.ts";
 import { podWarnings } from "../../api/validation/pod-warnings.ts";
+import { keepPriority } from "../admission/priority.ts";
 import { dropGatedPodFields } from "./drop-gated-fields.ts";
 import { mergeLabelKeys } from "./merge-label-keys.ts";
 import { keepField, raiseGenerationOnSpecChange, startGeneration } from "./prepare.ts";
@@ -33,6 +34,7 @@ export const podStrategy: Strategy<Pod> = {
 
   prepareForUpdate(next, current, { features }) {
     keepField(next, current, "status");
+    keepPriority(next, current);
     dropGatedPodFields(next.spec, current.spec, features);
     raiseGenerationOnSpecChange(next, current);
   },
@@ -49,10 +51,7 @@ export const podStrategy: Strategy<Pod> = {
   validateUpdate: validatePodUpdate,
   validateStatusUpdate: validatePodStatusUpdate,
 
-  /** Who creates a pod is warned; later writers cannot change what the warnings are about. */
-  warnings({ metadata, spec }) {
-    return metadata.resourceVersion || !spec ? [] : podWarnings(spec, metadata);
-  },
+  warnings: podWarnings,
 
   selectableFields: {
     "spec.nodeName": nodeNameOf,

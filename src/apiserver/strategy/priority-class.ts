@@ -9,10 +9,23 @@ export type PriorityClass = KubeObject & Wire<k8s.V1PriorityClass>;
 const maxUserPriority = 1_000_000_000;
 
 /** Classes that exist from the start. */
-export const systemPriorities: Readonly<Record<string, number>> = {
-  "system-node-critical": 2_000_001_000,
-  "system-cluster-critical": 2_000_000_000,
-};
+export const systemPriorityClasses: readonly PriorityClass[] = [
+  makeSystemClass(
+    "system-node-critical",
+    2_000_001_000,
+    "Used for system critical pods that must not be moved from their current node.",
+  ),
+  makeSystemClass(
+    "system-cluster-critical",
+    2_000_000_000,
+    "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+  ),
+];
+
+function makeSystemClass(name: string, value: number, description: string): PriorityClass {
+  const kind = { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass" };
+  return { ...kind, metadata: { name }, value, description };
+}
 
 export const priorityClassStrategy: Strategy<PriorityClass> = {
   applyDefaults(priorityClass) {
@@ -49,9 +62,9 @@ export const priorityClassStrategy: Strategy<PriorityClass> = {
 };
 
 function systemClassProblem({ metadata, value, globalDefault }: PriorityClass): string | undefined {
-  const name = metadata.name ?? "";
-  const known = Object.hasOwn(systemPriorities, name) ? systemPriorities[name] : undefined;
-  if (known === undefined) return `${name} is not a known system priority class`;
-  if (value !== known) return `value of ${name} PriorityClass must be ${known}`;
+  const { name } = metadata;
+  const known = systemPriorityClasses.find((priorityClass) => priorityClass.metadata.name === name);
+  if (!known) return `${name} is not a known system priority class`;
+  if (value !== known.value) return `value of ${name} PriorityClass must be ${known.value}`;
   return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined;
 }

@@ -64,8 +64,9 @@ export function keepAllocatedValues(next: ServiceSpec, current: ServiceSpec): vo
 
 function keepNodePorts(next: ServiceSpec, current: ServiceSpec): void {
   const wanted = new Set(next.ports?.map(({ nodePort }) => nodePort));
+  const byName = new Map(current.ports?.map(({ name, nodePort }) => [name, nodePort]));
   for (const port of next.ports ?? []) {
-    const before = current.ports?.find(({ name = "" }) => name === (port.name ?? ""))?.nodePort;
+    const before = byName.get(port.name);
     if (!port.nodePort && before && !wanted.has(before)) port.nodePort = before;
   }
 }

@@ -1,5 +1,6 @@
 import { defaultStatefulSet } from "../../api/defaults/workload.ts";
 import type { StatefulSet } from "../../api/objects.ts";
+import { templateWarnings } from "../../api/validation/pod-warnings.ts";
 import {
   validateStatefulSet,
   validateStatefulSetStatusUpdate,
@@ -42,11 +43,13 @@ export const statefulSetStrategy: Strategy<StatefulSet> = {
 
   validateStatusUpdate: validateStatefulSetStatusUpdate,
 
-  warnings({ spec }) {
-    if ((spec?.revisionHistoryLimit ?? 0) >= 0) return [];
-    return [
-      "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended",
-    ];
+  warnings(set) {
+    const warnings = templateWarnings(set);
+    if ((set.spec?.revisionHistoryLimit ?? 0) < 0) {
+      const advice = "a negative value retains all historical revisions; a value >= 0 is recommended";
+      warnings.push(`spec.revisionHistoryLimit: ${advice}`);
+    }
+    return warnings;
   },
 };
 

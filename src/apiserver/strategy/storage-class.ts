@@ -59,8 +59,10 @@ function validateTopology({ matchLabelExpressions }: k8s.V1TopologySelectorTerm,
   const keys = new Set<string>();
   at.each("matchLabelExpressions", matchLabelExpressions, ({ key, values }, place) => {
     if (!values?.length) place.required("values");
-    values?.forEach((value, i) => {
-      if (values.indexOf(value) < i) place.duplicate(`values[${i}]`, value);
+    const seen = new Set<string>();
+    place.each("values", values, (value, valuePlace) => {
+      if (seen.has(value)) valuePlace.duplicate("", value);
+      seen.add(value);
     });
     place.problems("key", key, qualifiedNameProblems(key));
     if (keys.has(key)) place.duplicate("key", key);

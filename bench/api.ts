@@ -1,0 +1,126 @@
+// The API server beside the floor of one Node process, and beside an upstream server whose address is given.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+import { benchToken, createApiLoad, openNodeWatches } from "./support/api-load.ts";
+import { startChildServer } from "./support/child-server.ts";
+import { type Comparison, formatNumber, runComparisons } from "./support/comparison.ts";
+import { median } from "./support/median.ts";
+import { printTable } from "./support/print-table.ts";
+
+const { values: args } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "3" },
+    connections: { type: "string", default: "64" },
+    watches: { type: "string", default: "5000" },
+    /** https address of a kube-apiserver that takes the token `bench-token` for an administrator's. */
+    upstream: { type: "string" },
+  },
+});
+const load = { seconds: Number(args.seconds), connections: Number(args.connections) };
+const rounds = Number(args.rounds);
+const patchedPods = 2_000;
+
+const folder = await mkdtemp(join(tmpdir(), "kindling-bench-"));
+const tokenFile = join(folder, "tokens.csv");
+await writeFile(tokenFile, `${benchToken},bench,1,"system:masters"\n`);
+const floorFile = resolve("node_modules/.cache/bench/api-floor-server.mjs");
+await build({
+  entryPoints: ["bench/support/api-floor-server.ts"],
+  outfile: floorFile,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  packages: "external",
+});
+
+const startOurs = (name: string) =>
+  startChildServer("dist/kindling.js", [
+    "apiserver",
+    ...["--data-dir", join(folder, name), "--listen", "127.0.0.1:0", "--token-auth-file", tokenFile],
+    ...["--log-level", "warn"],
+  ]);
+
+const ours = await startOurs("kindling");
+const floor = await startChildServer(floorFile, [folder, join(folder, "kindling", "pki")]);
+try {
+  await run();
+} finally {
+  await Promise.all([ours.stop(), floor.stop()]);
+  await rm(folder, { recursive: true });
+}
+
+async function run(): Promise<void> {
+  const idleMegabytes = ours.residentMegabytes();
+  const starts: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const fresh = await startOurs(`start-${round}`);
+    starts.push(fresh.startMs);
+    await fresh.stop();
+  }
+
+  const targets = { kindling: ours.url, floor: floor.url, ...(args.upstream && { upstream: args.upstream }) };
+  const loads = Object.entries(targets).map(([name, url]) => [name, createApiLoad(url, load)] as const);
+  for (const [, api] of loads) await api.fill(patchedPods);
+  const compare = (
+    name: string,
+    unit: string,
+    measure: (api: ReturnType<typeof createApiLoad>) => Promise<number>,
+  ): Comparison => ({
+    name,
+    unit,
+    measures: Object.fromEntries(loads.map(([contestant, api]) => [contestant, () => measure(api)])),
+  });
+  // Gets first: the creates leave hundreds of thousands of objects behind.
+  const results = await runComparisons(
+    [
+      compare("gets", "1/s", (api) => api.gets()),
+      compare("status patches", "1/s", (api) => api.patches(patchedPods)),
+      compare("creates", "1/s", (api) => api.creates()),
+    ],
+    { rounds, onProgress: note },
+  );
+
+  const fresh = await startOurs("list");
+  const listing = createApiLoad(fresh.url, load);
+  await listing.fill(3_000);
+  const lists: number[] = [];
+  for (let i = 0; i < 7; i++) lists.push(await listing.listMs());
+  const unwatched: number[] = [];
+  const watched: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    unwatched.push(await listing.creates());
+    const close = await openNodeWatches(fresh.url, Number(args.watches));
+    watched.push(await listing.creates());
+    close();
+  }
+  await fresh.stop();
+
+  printTable(
+    ["", "unit", "kindling", "floor", ...(args.upstream ? ["upstream"] : []), "of floor", "target"],
+    results.map(({ name, unit, medians }) => [
+      name,
+      unit,
+      ...Object.keys(targets).map((contestant) => formatNumber(medians[contestant] ?? Number.NaN)),
+      `${((100 * (medians.kindling ?? 0)) / (medians.floor ?? Number.NaN)).toFixed(0)} %`,
+      name === "gets" ? "85 %" : "60 %",
+    ]),
+  );
+  const slowed = 100 * (1 - median(watched) / median(unwatched));
+  printTable(
+    ["", "measured", "target"],
+    [
+      ["launch to ready", `${median(starts).toFixed(0)} ms`, "400 ms"],
+      ["list of 3,000 pods", `${median(lists).toFixed(0)} ms`, "60 ms"],
+      ["idle memory", `${idleMegabytes.toFixed(0)} MB`, "90 MB"],
+      [`creates slowed by ${args.watches} watches`, `${slowed.toFixed(0)} %`, "20 %"],
+    ],
+  );
+}
+
+function note(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\x1b[2K${line}\r`);
+}

@@ -1,0 +1,42 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+export interface ChildServer {
+  readonly url: string;
+  /** From launch to the line that says where it listens. */
+  readonly startMs: number;
+  residentMegabytes(): number;
+  stop(): Promise<void>;
+}
+
+/** Starts `node FILE ARGS` and waits for a line with its https address. */
+export async function startChildServer(file: string, args: readonly string[]): Promise<ChildServer> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const url = await firstAddress(child);
+  return {
+    url,
+    startMs: performance.now() - startedAt,
+    residentMegabytes: () => {
+      const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024;
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        child.once("exit", () => resolve());
+        child.kill("SIGTERM");
+      }),
+  };
+}
+
+function firstAddress(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (!child.stdout) return reject(new Error("no standard output"));
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const found = /https:\/\/\S+/.exec(line)?.[0];
+      if (found) resolve(found);
+    });
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+}

@@ -1,0 +1,87 @@
+import { cp, mkdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type ContainerConfig,
+  type Mount as MountMessage,
+  MountPropagation,
+} from "../../cri/generated/cri.ts";
+import type { Mount } from "../driver/driver.ts";
+import { invalidArgument, unimplemented } from "../runtime-error.ts";
+import type { SandboxFiles } from "../sandbox/sandbox-files.ts";
+import { resolveInRootfs } from "./read-in-rootfs.ts";
+
+const propagations = {
+  [MountPropagation.PROPAGATION_PRIVATE]: "private",
+  [MountPropagation.PROPAGATION_HOST_TO_CONTAINER]: "hostToContainer",
+  [MountPropagation.PROPAGATION_BIDIRECTIONAL]: "bidirectional",
+} as const;
+
+const plain = { readonly: false, propagation: "private", recursiveReadonly: false } as const;
+
+/** What the request asks for. A source that is missing becomes a directory, as with containerd. */
+export async function requestedMounts(mounts: readonly MountMessage[]): Promise<Mount[]> {
+  return Promise.all(
+    mounts.map(async (mount) => {
+      checkMount(mount);
+      const source = await realpath(mount.hostPath).catch(async () => {
+        await mkdir(mount.hostPath, { recursive: true, mode: 0o755 });
+        return realpath(mount.hostPath);
+      });
+      return {
+        source,
+        destination: mount.containerPath,
+        readonly: mount.readonly,
+        propagation: propagations[mount.propagation],
+        recursiveReadonly: mount.recursiveReadOnly,
+      };
+    }),
+  );
+}
+
+function checkMount(mount: MountMessage): void {
+  const { containerPath, hostPath, readonly, recursiveReadOnly, propagation } = mount;
+  if (mount.image?.image) throw unimplemented(`mount ${containerPath}: images as volumes are not supported`);
+  if (!containerPath.startsWith("/"))
+    throw invalidArgument(`mount container_path ${containerPath} is not absolute`);
+  if (!hostPath.startsWith("/")) throw invalidArgument(`mount host_path ${hostPath} is not absolute`);
+  if (mount.uidMappings.length + mount.gidMappings.length > 0)
+    throw unimplemented(`mount ${containerPath}: id-mapped mounts are not supported`);
+  if (!recursiveReadOnly) return;
+  if (!readonly) throw invalidArgument(`mount ${containerPath}: recursive_read_only needs readonly`);
+  if (propagation !== MountPropagation.PROPAGATION_PRIVATE)
+    throw invalidArgument(`mount ${containerPath}: recursive_read_only needs private propagation`);
+}
+
+/** The sandbox's files, where the request does not mount something of its own there. */
+export function sandboxMounts(files: SandboxFiles, config: ContainerConfig): Mount[] {
+  const taken = new Set(config.mounts.map(({ containerPath }) => containerPath));
+  const readonly = config.linux?.securityContext?.readonlyRootfs ?? false;
+  const all: Mount[] = [
+    { ...plain, source: files.hostname, destination: "/etc/hostname", readonly },
+    { ...plain, source: files.hosts, destination: "/etc/hosts", readonly },
+    { ...plain, source: files.resolvConf, destination: "/etc/resolv.conf", readonly },
+    { ...plain, source: files.shm, destination: "/dev/shm" },
+  ];
+  return all.filter(({ destination }) => !taken.has(destination));
+}
+
+/** A directory on the host for each volume that the image declares, filled with what the image has there. */
+export async function volumeMounts(options: {
+  readonly volumes: readonly string[];
+  readonly rootfs: string;
+  readonly directory: string;
+  readonly taken: readonly Mount[];
+}): Promise<Mount[]> {
+  const { volumes, rootfs, directory, taken } = options;
+  const free = volumes.filter((volume) => !taken.some(({ destination }) => destination === volume));
+  return Promise.all(
+    free.map(async (volume, i) => {
+      const source = join(directory, `volume-${i}`);
+      await mkdir(source, { recursive: true, mode: 0o755 });
+      const inImage = await resolveInRootfs(rootfs, volume);
+      if (inImage && (await stat(inImage)).isDirectory())
+        await cp(inImage, source, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+      return { ...plain, source, destination: volume };
+    }),
+  );
+}

@@ -1,0 +1,97 @@
+import { mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  type ContainerConfig,
+  type LinuxContainerSecurityContext,
+  SupplementalGroupsPolicy,
+} from "../../cri/generated/cri.ts";
+import type { Image } from "../image/images.ts";
+import { sandboxFiles } from "../sandbox/sandbox-files.ts";
+import type { ContainerRecord } from "../state/container-record.ts";
+import { objectDirectory, type RuntimeState } from "../state/runtime-state.ts";
+import type { SandboxNamespaces, SandboxRecord } from "../state/sandbox-record.ts";
+import { buildContainerSpec } from "./build-container-spec.ts";
+import { requestedMounts, sandboxMounts, volumeMounts } from "./container-mounts.ts";
+import { containerNamespaces } from "./container-namespaces.ts";
+import { readInRootfs } from "./read-in-rootfs.ts";
+import { type ResolvedUser, resolveUser, type UserRequest } from "./resolve-user.ts";
+
+type Deps = Pick<RuntimeState, "dataDir" | "driver" | "images" | "containers">;
+
+/** Makes a container up to its waiting process. What a failure leaves, discardContainer removes. */
+export async function makeContainer(
+  deps: Deps,
+  options: {
+    readonly container: ContainerRecord;
+    readonly sandbox: SandboxRecord & { state: { namespaces: SandboxNamespaces } };
+    readonly image: Image;
+  },
+): Promise<ResolvedUser> {
+  const { container, sandbox, image } = options;
+  const { id, config, logPath } = container;
+  const directory = objectDirectory(deps, "containers", id);
+  const [rootfs, mounts, namespaces] = await Promise.all([
+    deps.images.createRootfs({ containerId: id, image }),
+    requestedMounts(config.mounts),
+    containerNamespaces(deps, sandbox, config),
+    mkdir(directory, { recursive: true, mode: 0o755 }),
+    logPath && mkdir(dirname(logPath), { recursive: true }),
+  ]);
+  const files = sandboxFiles(objectDirectory(deps, "sandboxes", sandbox.id), sandbox.config);
+  const ownMounts = [...sandboxMounts(files, config), ...mounts];
+  const [user, volumes] = await Promise.all([
+    lookUpUser(rootfs.path, userRequest(config, image)),
+    volumeMounts({ volumes: image.config.volumes, rootfs: rootfs.path, directory, taken: ownMounts }),
+  ]);
+  const spec = buildContainerSpec({
+    id,
+    config,
+    sandboxConfig: sandbox.config,
+    image: image.config,
+    rootfs: rootfs.path,
+    user,
+    mounts: [...ownMounts, ...volumes],
+    namespaces,
+    logPath,
+  });
+  await deps.driver.create(spec);
+  return user;
+}
+
+/** Removes every trace of a container, in whatever state it is. Idempotent. */
+export async function discardContainer(
+  deps: Pick<Deps, "dataDir" | "driver" | "images">,
+  id: string,
+): Promise<void> {
+  await deps.driver.remove(id);
+  await deps.images.removeRootfs(id);
+  await rm(objectDirectory(deps, "containers", id), { recursive: true, force: true });
+}
+
+/** Where the log goes: both halves are needed, as kubelets send them. */
+export function logPathOf(logDirectory: string, logPath: string): string {
+  return logDirectory && logPath ? join(logDirectory, logPath) : "";
+}
+
+async function lookUpUser(rootfs: string, request: UserRequest): Promise<ResolvedUser> {
+  const [passwd, group] = await Promise.all([
+    readInRootfs(rootfs, "/etc/passwd"),
+    readInRootfs(rootfs, "/etc/group"),
+  ]);
+  return resolveUser(request, { passwd, group });
+}
+
+function userRequest(config: ContainerConfig, image: Image): UserRequest {
+  const context = config.linux?.securityContext;
+  return {
+    user: requestedUser(context) ?? image.config.user,
+    group: context?.runAsGroup && Number(context.runAsGroup.value),
+    supplementalGroups: (context?.supplementalGroups ?? []).map(Number),
+    mergeImageGroups: context?.supplementalGroupsPolicy !== SupplementalGroupsPolicy.Strict,
+  };
+}
+
+function requestedUser(context: LinuxContainerSecurityContext | undefined): string | undefined {
+  if (context?.runAsUser) return String(context.runAsUser.value);
+  return context?.runAsUsername || undefined;
+}

@@ -1,0 +1,37 @@
+import type { ContainerConfig } from "../../cri/generated/cri.ts";
+import type { ImageConfig } from "../image/images.ts";
+import { invalidArgument } from "../runtime-error.ts";
+
+const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** A command replaces the image's entry point and its arguments; arguments alone replace only those. */
+export function processArgs(
+  config: Pick<ContainerConfig, "command" | "args">,
+  image: Pick<ImageConfig, "entrypoint" | "command">,
+): string[] {
+  const { command, args } = config;
+  const result =
+    command.length > 0
+      ? [...command, ...args]
+      : [...image.entrypoint, ...(args.length > 0 ? args : image.command)];
+  if (result.length === 0) throw invalidArgument("neither the container nor its image says what to run");
+  return result;
+}
+
+/** The image's variables, overridden by the container's; with a PATH in any case. */
+export function processEnv(
+  config: Pick<ContainerConfig, "envs" | "tty">,
+  image: Pick<ImageConfig, "env">,
+  hostname: string,
+): string[] {
+  const given = config.envs.map(({ key, value }) => `${key}=${Buffer.from(value).toString("utf8")}`);
+  const all = [
+    defaultPath,
+    `HOSTNAME=${hostname}`,
+    ...(config.tty ? ["TERM=xterm"] : []),
+    ...image.env,
+    ...given,
+  ];
+  const byName = new Map(all.map((entry) => [entry.slice(0, entry.indexOf("=")), entry]));
+  return [...byName.values()];
+}

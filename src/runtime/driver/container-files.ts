@@ -1,0 +1,91 @@
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ContainerSpec } from "./driver.ts";
+import type { ProcessIdentity } from "./linux/process-info.ts";
+
+/**
+ * What a driver knows, on disk. `spec.json` is there first and `made.json` last: a directory without the latter is
+ * what a daemon left that was killed in `create`. Monitors write `exits/<id>` in one rename.
+ */
+export interface StateDir {
+  readonly root: string;
+  readonly exits: string;
+  container(containerId: string): ContainerFiles;
+  list(): Promise<string[]>;
+}
+
+export interface ContainerFiles {
+  readonly dir: string;
+  readonly spec: string;
+  readonly made: string;
+  readonly startedAt: string;
+  readonly exit: string;
+  readonly oom: string;
+}
+
+/** Written when `create` is done. */
+export interface MadeRecord {
+  readonly container: ProcessIdentity;
+  readonly monitor: ProcessIdentity;
+  readonly madeAt: number;
+}
+
+export async function openStateDir(root: string): Promise<StateDir> {
+  const containers = join(root, "containers");
+  const exits = join(root, "exits");
+  await mkdir(containers, { recursive: true, mode: 0o711 });
+  await mkdir(exits, { recursive: true, mode: 0o700 });
+  return {
+    root,
+    exits,
+    container(containerId) {
+      const dir = join(containers, containerId);
+      return {
+        dir,
+        spec: join(dir, "spec.json"),
+        made: join(dir, "made.json"),
+        startedAt: join(dir, "started-at"),
+        exit: join(exits, containerId),
+        oom: join(dir, "oom"),
+      };
+    },
+    async list() {
+      return (await readdir(containers)).sort();
+    },
+  };
+}
+
+export async function readSpec(files: ContainerFiles): Promise<ContainerSpec | undefined> {
+  return readJson<ContainerSpec>(files.spec);
+}
+
+export async function readMade(files: ContainerFiles): Promise<MadeRecord | undefined> {
+  return readJson<MadeRecord>(files.made);
+}
+
+/** Replaces the file in one step: who reads it sees all or nothing. */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+async function readJson<T>(path: string): Promise<T | undefined> {
+  const text = await readText(path);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    // Cut off by a power failure: as good as not written.
+    return undefined;
+  }
+}
+
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import type { Clock } from "../../lib/clock.ts";
+import { type ContainerFiles, readMade, readText, writeWhole } from "./container-files.ts";
+import type { ContainerState, ExitedState } from "./driver.ts";
+import { isAlive } from "./linux/process-info.ts";
+
+/** The exit code when nobody was left to learn it: the machine restarted, or the monitor was killed. */
+export const exitCodeUnknown = 255;
+/** How long a monitor may take from its container's end to the exit file. */
+const exitFileDelayMs = 5000;
+
+export interface StateQuestion {
+  readonly files: ContainerFiles;
+  readonly clock: Clock;
+  /** Whether the container's process still waits for `start`. */
+  readonly isWaiting: () => boolean;
+  readonly oomKills: () => number | undefined;
+}
+
+/** What the files and the process table say. No program is run for it. */
+export async function readContainerState(question: StateQuestion): Promise<ContainerState> {
+  const { files, clock } = question;
+  const exited = await readExited(question);
+  if (exited) return exited;
+  const made = await readMade(files);
+  if (!made) return { kind: "missing" };
+  if (isAlive(made.container)) {
+    if (question.isWaiting()) return { kind: "created" };
+    return { kind: "running", pid: made.container.pid, startedAt: await startTime(files, made.madeAt) };
+  }
+  const deadline = clock.now() + exitFileDelayMs;
+  while (isAlive(made.monitor) && clock.now() < deadline) {
+    const justExited = await readExited(question);
+    if (justExited) return justExited;
+    await clock.sleep(10);
+  }
+  // Looked at once more: the monitor may have written it and gone in between.
+  const late = await readExited(question);
+  if (late) return late;
+  await writeWhole(files.exit, String(exitCodeUnknown));
+  return (await readExited(question)) ?? { kind: "missing" };
+}
+
+async function readExited({ files, oomKills }: StateQuestion): Promise<ExitedState | undefined> {
+  const code = await readText(files.exit);
+  if (code === undefined || code.trim() === "") return undefined;
+  const finishedAt = (await stat(files.exit)).mtimeMs;
+  const exitCode = Number.parseInt(code, 10);
+  return {
+    kind: "exited",
+    exitCode: Number.isNaN(exitCode) ? exitCodeUnknown : exitCode,
+    startedAt: await startTime(files, 0),
+    finishedAt,
+    oomKilled: existsSync(files.oom) || (oomKills() ?? 0) > 0,
+  };
+}
+
+async function startTime(files: ContainerFiles, otherwise: number): Promise<number> {
+  const text = await readText(files.startedAt);
+  return text ? Number(text) : otherwise;
+}

@@ -1,0 +1,104 @@
+import { spawn } from "node:child_process";
+import { readFileSync, readlinkSync } from "node:fs";
+import { finished } from "node:stream/promises";
+import { DriverError } from "./driver-error.ts";
+import type { ExecOptions, ExecProcess } from "./driver.ts";
+import { runCommand } from "./run-command.ts";
+
+export interface ExecCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly options: ExecOptions;
+  /** Ends what the command started inside the container. */
+  readonly killInside: (pid: number) => Promise<void>;
+  /** Whether the program inside ever ran: what was said otherwise is the command's own complaint. */
+  readonly hasStarted: () => boolean;
+  readonly onEnd: () => void;
+}
+
+/** Runs the command that runs a program inside a container, with a terminal from util-linux' `script` when asked. */
+export function spawnExec({ command, args, options, killInside, hasStarted, onEnd }: ExecCommand): ExecProcess {
+  const [program, programArgs] = options.terminal ? inTerminal(command, args) : [command, args];
+  const child = spawn(program, programArgs, {
+    stdio: [options.stdin ? "pipe" : "ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  const { stdin, stdout, stderr } = child;
+  if (!stdout || !stderr) throw new DriverError("failed", `${program} has no output`);
+  stdin?.on("error", () => {});
+
+  let lastWords = "";
+  const complaints = options.terminal ? stdout : stderr;
+  complaints.on("data", (chunk: Buffer) => {
+    if (!hasStarted()) lastWords = (lastWords + chunk.toString()).slice(-4096);
+  });
+  // Listening made it flow; it shall wait for its reader.
+  complaints.pause();
+
+  const ended = new Promise<number>((resolve, reject) => {
+    child.once("error", (error) => reject(new DriverError("failed", `${program}: ${error.message}`)));
+    child.once("close", (code) => {
+      if (hasStarted()) resolve(code ?? 137);
+      else reject(new DriverError("failed", `exec: ${lastWords.trim() || `${program} ended with ${code}`}`));
+    });
+  }).finally(() => {
+    options.signal?.removeEventListener("abort", onAbort);
+    onEnd();
+  });
+  ended.catch(() => {});
+
+  async function kill(): Promise<void> {
+    if (child.pid !== undefined && child.exitCode === null) await killInside(child.pid);
+    stdin?.destroy();
+    // A process that left its group may still hold the pipes; nobody shall wait for it.
+    if (child.exitCode !== null) for (const stream of [stdout, stderr]) stream?.destroy();
+    await ended.catch(() => {});
+  }
+  const onAbort = () => void kill().catch(() => {});
+  if (options.signal?.aborted) onAbort();
+  else options.signal?.addEventListener("abort", onAbort, { once: true });
+  if (options.terminal) stderr.resume();
+
+  return {
+    stdin: stdin ?? undefined,
+    stdout,
+    stderr: options.terminal ? undefined : stderr,
+    exitCode: ended,
+    kill,
+    resize: async (columns, rows) => {
+      if (options.terminal && child.pid !== undefined) await resizeTerminalOf(child.pid, { columns, rows });
+    },
+  };
+}
+
+function inTerminal(command: string, args: readonly string[]): [string, string[]] {
+  const line = [command, ...args].map(quote).join(" ");
+  return ["script", ["-q", "-e", "-f", "-E", "never", "-c", `exec ${line}`, "/dev/null"]];
+}
+
+/** For /bin/sh. */
+export function quote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+async function resizeTerminalOf(scriptPid: number, size: { columns: number; rows: number }): Promise<void> {
+  const path = terminalPath(scriptPid);
+  if (!path) return;
+  const { columns, rows } = size;
+  await runCommand("stty", ["-F", path, "cols", String(columns), "rows", String(rows)], { timeoutMs: 5000 });
+}
+
+/** The terminal that `script` gave its child. */
+function terminalPath(scriptPid: number): string | undefined {
+  try {
+    const children = readFileSync(`/proc/${scriptPid}/task/${scriptPid}/children`, "utf8").trim().split(" ");
+    const path = readlinkSync(`/proc/${children[0]}/fd/0`);
+    return path.startsWith("/dev/pts/") ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function drained(stream: NodeJS.ReadableStream): Promise<void> {
+  await finished(stream).catch(() => {});
+}

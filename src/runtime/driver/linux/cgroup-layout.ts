@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Where this machine keeps which controller. With v2 alone every controller is at `unified`. */
+export interface CgroupLayout {
+  readonly kind: "v1" | "hybrid" | "v2" | "none";
+  /** Mount points of the v1 hierarchies, by controller; named ones as `name=systemd`. */
+  readonly v1: Readonly<Record<string, string>>;
+  readonly unified: string | undefined;
+}
+
+export function detectCgroupLayout(): CgroupLayout {
+  return parseCgroupLayout(readFileSync("/proc/self/mountinfo", "utf8"));
+}
+
+export function parseCgroupLayout(mountinfo: string): CgroupLayout {
+  const v1: Record<string, string> = {};
+  let unified: string | undefined;
+  for (const line of mountinfo.split("\n")) {
+    const [before, after] = line.split(" - ");
+    const mountPoint = before?.split(" ")[4];
+    const [type, , superOptions] = after?.split(" ") ?? [];
+    if (!mountPoint) continue;
+    if (type === "cgroup2") unified ??= mountPoint;
+    if (type !== "cgroup") continue;
+    for (const option of superOptions?.split(",") ?? []) {
+      if (controllers.has(option) || option.startsWith("name=")) v1[option] ??= mountPoint;
+    }
+  }
+  const hasV1 = Object.keys(v1).length > 0;
+  const kind = hasV1 ? (unified ? "hybrid" : "v1") : unified ? "v2" : "none";
+  return { kind, v1, unified };
+}
+
+const controllers = new Set([
+  "cpu",
+  "cpuacct",
+  "cpuset",
+  "memory",
+  "devices",
+  "freezer",
+  "blkio",
+  "pids",
+  "net_cls",
+  "net_prio",
+  "perf_event",
+  "hugetlb",
+  "rdma",
+  "misc",
+]);
+
+/** The path of a container's cgroup below every hierarchy. */
+export function containerCgroup(parent: string, containerId: string): string {
+  return join("/", parent || "kindling", containerId);
+}
+
+/** The container's directory for one controller, or undefined where this machine has no such controller. */
+export function controllerDir(layout: CgroupLayout, controller: string, cgroup: string): string | undefined {
+  const root = layout.kind === "v2" ? layout.unified : layout.v1[controller];
+  return root && join(root, cgroup);
+}
+
+/** Every directory the cgroup may have. */
+export function cgroupDirs(layout: CgroupLayout, cgroup: string): string[] {
+  const roots = new Set([...Object.values(layout.v1), ...(layout.unified ? [layout.unified] : [])]);
+  return [...roots].map((root) => join(root, cgroup));
+}

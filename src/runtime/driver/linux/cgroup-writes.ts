@@ -1,0 +1,97 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { LinuxResources } from "../driver.ts";
+import { type CgroupLayout, controllerDir } from "./cgroup-layout.ts";
+
+export interface CgroupWrite {
+  readonly controller: string;
+  readonly file: string;
+  readonly value: string;
+}
+
+/** Which files a set of limits becomes. A limit of zero means none was asked for; -1 lifts one. */
+export function planCgroupWrites(kind: CgroupLayout["kind"], resources: LinuxResources): CgroupWrite[] {
+  return kind === "v2" ? planV2(resources) : planV1(resources);
+}
+
+function planV1(want: LinuxResources): CgroupWrite[] {
+  const swap = want.memorySwapLimitBytes || want.memoryLimitBytes;
+  return given([
+    ["cpu", "cpu.shares", want.cpuShares],
+    ["cpu", "cpu.cfs_period_us", want.cpuPeriod],
+    ["cpu", "cpu.cfs_quota_us", want.cpuQuota],
+    ["cpuset", "cpuset.cpus", want.cpusetCpus],
+    ["cpuset", "cpuset.mems", want.cpusetMems],
+    ["memory", "memory.limit_in_bytes", want.memoryLimitBytes],
+    ["memory", "memory.memsw.limit_in_bytes", swap],
+    ["pids", "pids.max", want.pidsLimit && (want.pidsLimit < 0 ? "max" : want.pidsLimit)],
+  ]);
+}
+
+function planV2(want: LinuxResources): CgroupWrite[] {
+  const memory = want.memoryLimitBytes;
+  const swap = memory && memory > 0 ? Math.max(0, (want.memorySwapLimitBytes || memory) - memory) : undefined;
+  const quota = want.cpuQuota && (want.cpuQuota < 0 ? "max" : want.cpuQuota);
+  return [
+    ...given([
+      ["cpu", "cpu.weight", want.cpuShares && weightFromShares(want.cpuShares)],
+      ["cpu", "cpu.max", quota && `${quota} ${want.cpuPeriod || 100_000}`],
+      ["cpuset", "cpuset.cpus", want.cpusetCpus],
+      ["cpuset", "cpuset.mems", want.cpusetMems],
+      ["memory", "memory.max", memory && (memory < 0 ? "max" : memory)],
+      ["pids", "pids.max", want.pidsLimit && (want.pidsLimit < 0 ? "max" : want.pidsLimit)],
+    ]),
+    // Zero is a real value here: no swap at all.
+    ...(swap === undefined ? [] : [{ controller: "memory", file: "memory.swap.max", value: String(swap) }]),
+    ...Object.entries(want.unified ?? {}).map(([file, value]) => ({
+      controller: file.slice(0, file.indexOf(".")),
+      file,
+      value,
+    })),
+  ];
+}
+
+/** The mapping runtimes use: 2..262144 shares onto 1..10000. */
+export function weightFromShares(shares: number): number {
+  const bounded = Math.min(Math.max(shares, 2), 262_144);
+  return 1 + Math.floor(((bounded - 2) * 9999) / 262_142);
+}
+
+function given(rows: [string, string, string | number | undefined][]): CgroupWrite[] {
+  return rows.flatMap(([controller, file, value]) =>
+    value ? [{ controller, file, value: String(value) }] : [],
+  );
+}
+
+/** Writes the files; answers with what this machine would not take, in words. */
+export async function applyCgroupWrites(
+  layout: CgroupLayout,
+  cgroup: string,
+  writes: readonly CgroupWrite[],
+): Promise<string[]> {
+  const failed = await attempt(layout, cgroup, writes);
+  // Memory may not exceed memory with swap at any moment: raising both needs the opposite order of lowering both.
+  const again = failed.length > 0 ? await attempt(layout, cgroup, failed.map(({ write }) => write).reverse()) : [];
+  const stillFailed = again.length > 0 ? await attempt(layout, cgroup, again.map(({ write }) => write)) : [];
+  return stillFailed.map(({ write, reason }) => `${write.file}=${write.value}: ${reason}`);
+}
+
+async function attempt(layout: CgroupLayout, cgroup: string, writes: readonly CgroupWrite[]) {
+  const failed: { write: CgroupWrite; reason: string }[] = [];
+  for (const write of writes) {
+    const dir = controllerDir(layout, write.controller, cgroup);
+    if (dir === undefined) {
+      failed.push({ write, reason: `no ${write.controller} controller` });
+      continue;
+    }
+    try {
+      await writeFile(join(dir, write.file), write.value, { flag: "r+" });
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      // Kernels without swap accounting lack the file; the memory limit itself still holds.
+      if (code === "ENOENT" && /memsw|swap/.test(write.file)) continue;
+      failed.push({ write, reason: code ?? String(error) });
+    }
+  }
+  return failed;
+}

@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** A process as it stays itself: the pid may be used again, the pid with its start time may not. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly startTicks: number;
+  readonly bootId: string;
+}
+
+interface ProcessStat {
+  readonly state: string;
+  readonly parent: number;
+  readonly startTicks: number;
+}
+
+/** Reads of /proc never wait for a disk, so they are done at once rather than through the thread pool. */
+export function readStat(pid: number): ProcessStat | undefined {
+  const text = readProc(`/proc/${pid}/stat`);
+  if (!text) return undefined;
+  // The name may hold spaces and brackets: fields count from the last bracket.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return { state: fields[0] ?? "?", parent: Number(fields[1]), startTicks: Number(fields[19]) };
+}
+
+export function identify(pid: number): ProcessIdentity | undefined {
+  const stat = readStat(pid);
+  return stat && { pid, startTicks: stat.startTicks, bootId: bootId() };
+}
+
+/** Whether that very process still runs; one that has ended and waits to be reaped does not. */
+export function isAlive(process: ProcessIdentity): boolean {
+  const stat = readStat(process.pid);
+  if (!stat || stat.state === "Z" || stat.state === "X") return false;
+  return stat.startTicks === process.startTicks && process.bootId === bootId();
+}
+
+let currentBoot: string | undefined;
+
+export function bootId(): string {
+  currentBoot ??= (readProc("/proc/sys/kernel/random/boot_id") ?? "unknown").trim();
+  return currentBoot;
+}
+
+/** Answers whether the signal reached somebody. */
+export function sendSignal(pid: number, signal: number): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+    throw error;
+  }
+}
+
+/** Every process with the words among its arguments. */
+export function findProcesses(argument: string): number[] {
+  return allProcesses().filter((pid) =>
+    (readProc(`/proc/${pid}/cmdline`) ?? "").split("\0").includes(argument),
+  );
+}
+
+/** The processes and all they started, parents first. */
+export function withDescendants(pids: readonly number[]): number[] {
+  const children = new Map<number, number[]>();
+  for (const pid of allProcesses()) {
+    const parent = readStat(pid)?.parent;
+    if (parent === undefined) continue;
+    children.set(parent, [...(children.get(parent) ?? []), pid]);
+  }
+  const found = [...pids];
+  for (const pid of found) found.push(...(children.get(pid) ?? []));
+  return [...new Set(found)];
+}
+
+function allProcesses(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+function readProc(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

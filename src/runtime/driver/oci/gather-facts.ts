@@ -1,0 +1,89 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { capabilitiesOfMask } from "../capabilities.ts";
+import type { ContainerSpec } from "../driver.ts";
+import { DriverError } from "../driver-error.ts";
+import type { CgroupLayout } from "../linux/cgroup-layout.ts";
+import type { OciFacts } from "./build-oci-config.ts";
+import type { OciDevice } from "./oci-config.ts";
+import type { SeccompProfile } from "./seccomp-profile.ts";
+
+export type MachineFacts = Omit<OciFacts, "devices" | "localSeccomp">;
+
+/** What the machine allows: looked up once. */
+export function gatherMachineFacts(layout: CgroupLayout): MachineFacts {
+  const status = readFileSync("/proc/self/status", "utf8");
+  const capabilities = capabilitiesOfMask(/^CapBnd:\s*(\w+)/m.exec(status)?.[1] ?? "0");
+  const mayLower = capabilities.includes("SYS_RESOURCE");
+  return {
+    cgroupVersion: layout.kind === "v2" ? 2 : 1,
+    arch: process.arch,
+    capabilities,
+    apparmor: existsSync("/sys/kernel/security/apparmor/profiles"),
+    seccomp: /^Seccomp:/m.test(status),
+    oomScoreAdjFloor: mayLower ? undefined : Number(readFileSync("/proc/self/oom_score_adj", "utf8")),
+  };
+}
+
+/** What has to be looked up for one container: numbers of devices, the text of a seccomp profile. */
+export async function gatherContainerFacts(spec: ContainerSpec, machine: MachineFacts): Promise<OciFacts> {
+  const { seccomp } = spec.security;
+  const wanted = spec.security.privileged ? [...hostDevices(), ...spec.devices] : spec.devices;
+  const devices = wanted.flatMap(({ hostPath, containerPath, permissions }) =>
+    devicesAt(hostPath, containerPath).map((device) => ({ ...device, permissions })),
+  );
+  const unique = [...new Map(devices.map((device) => [device.path, device])).values()];
+  return {
+    ...machine,
+    devices: unique,
+    localSeccomp:
+      seccomp.kind === "localhost" && !spec.security.privileged ? await readProfile(seccomp.path) : undefined,
+  };
+}
+
+async function readProfile(path: string): Promise<SeccompProfile> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as SeccompProfile;
+  } catch (error) {
+    throw new DriverError("invalid", `seccomp profile ${path}: ${(error as Error).message}`);
+  }
+}
+
+/** A device, or every device of a directory of devices. */
+function devicesAt(hostPath: string, containerPath: string): OciDevice[] {
+  const stat = statSync(hostPath, { throwIfNoEntry: false });
+  if (!stat) throw new DriverError("invalid", `device ${hostPath} does not exist`);
+  if (stat.isDirectory()) {
+    return readdirSync(hostPath).flatMap((name) => devicesAt(join(hostPath, name), join(containerPath, name)));
+  }
+  if (!stat.isCharacterDevice() && !stat.isBlockDevice()) return [];
+  return [
+    {
+      path: containerPath,
+      type: stat.isBlockDevice() ? "b" : "c",
+      ...deviceNumbers(stat.rdev),
+      fileMode: stat.mode & 0o7777,
+      uid: stat.uid,
+      gid: stat.gid,
+    },
+  ];
+}
+
+/** As glibc's major() and minor(). */
+export function deviceNumbers(rdev: number): { major: number; minor: number } {
+  const device = BigInt(rdev);
+  return {
+    major: Number(((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn)),
+    minor: Number((device & 0xffn) | ((device >> 12n) & ~0xffn)),
+  };
+}
+
+/** The host's device nodes for a privileged container; terminals, shared memory and the like it has of its own. */
+function hostDevices(): ContainerSpec["devices"] {
+  const skipped = new Set(["pts", "shm", "mqueue", "fd", "console", "ptmx", "stdin", "stdout", "stderr", ".udev", "core"]);
+  return readdirSync("/dev", { withFileTypes: true })
+    .filter((entry) => !skipped.has(entry.name) && !entry.isSymbolicLink())
+    .filter((entry) => entry.isCharacterDevice() || entry.isBlockDevice() || entry.isDirectory())
+    .map(({ name }) => ({ hostPath: `/dev/${name}`, containerPath: `/dev/${name}`, permissions: "rwm" }));
+}

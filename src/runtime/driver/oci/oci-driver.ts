@@ -1,0 +1,221 @@
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../../lib/clock.ts";
+import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
+import { openStateDir, readMade, readSpec, type StateDir, writeWhole } from "../container-files.ts";
+import { readContainerState } from "../container-state.ts";
+import type { ContainerSpec, ContainerState, Driver } from "../driver.ts";
+import {
+  checkContainerId,
+  containerExists,
+  containerNotFound,
+  driverFailed,
+  wrongState,
+} from "../driver-error.ts";
+import { createExitWatch } from "../exit-watch.ts";
+import { type CgroupLayout, containerCgroup } from "../linux/cgroup-layout.ts";
+import { cgroupProcesses, killTree } from "../linux/cgroup-tree.ts";
+import { readOomKills, readUsage } from "../linux/cgroup-usage.ts";
+import { applyCgroupWrites, planCgroupWrites } from "../linux/cgroup-writes.ts";
+import { identify, sendSignal } from "../linux/process-info.ts";
+import { mustRun } from "../run-command.ts";
+import { signalNumber } from "../signal-number.ts";
+import { buildOciConfig } from "./build-oci-config.ts";
+import { createWithConmon, tellConmon } from "./conmon.ts";
+import { attachToConmon } from "./conmon-attach.ts";
+import type { OciRuntime } from "./find-oci-runtime.ts";
+import { gatherContainerFacts, gatherMachineFacts } from "./gather-facts.ts";
+import { execOci } from "./oci-exec.ts";
+import { removeOciContainer } from "./oci-remove.ts";
+
+export interface OciDriverOptions {
+  readonly stateDir: string;
+  readonly runtime: { readonly name: string; readonly path: string };
+  readonly conmon: string;
+  readonly layout: CgroupLayout;
+  readonly clock: Clock;
+  readonly limitations: readonly string[];
+}
+
+const SIGKILL = 9;
+const logReopenTimeoutMs = 5000;
+
+/** Containers by an OCI runtime (runc, crun), each watched over by conmon. */
+export async function createOciDriver(options: OciDriverOptions): Promise<Driver> {
+  const { layout, clock } = options;
+  const state: StateDir = await openStateDir(options.stateDir);
+  const runtime: OciRuntime = { ...options.runtime, root: join(options.stateDir, options.runtime.name) };
+  const machine = gatherMachineFacts(layout);
+  const exits = createExitWatch(state.exits, { clock, slowPollMs: 5000 });
+  const oneAtATime = createKeyedMutex();
+
+  async function specOf(containerId: string): Promise<ContainerSpec> {
+    const spec = await readSpec(state.container(containerId));
+    if (!spec) throw containerNotFound(containerId);
+    return spec;
+  }
+
+  const cgroupOf = (spec: ContainerSpec) => containerCgroup(spec.cgroupParent, spec.id);
+  const execFifo = (containerId: string) => join(runtime.root, containerId, "exec.fifo");
+
+  async function stateOf(containerId: string): Promise<ContainerState> {
+    const files = state.container(containerId);
+    const spec = await readSpec(files);
+    if (!spec) return { kind: "missing" };
+    return readContainerState({
+      files,
+      clock,
+      // The runtime's init holds the pipe until it is started.
+      isWaiting: () => existsSync(execFifo(containerId)),
+      oomKills: () => readOomKills(layout, cgroupOf(spec)),
+    });
+  }
+
+  async function runningPid(containerId: string): Promise<number> {
+    const now = await stateOf(containerId);
+    if (now.kind === "missing") throw containerNotFound(containerId);
+    if (now.kind !== "running") throw wrongState(containerId, now.kind, "running");
+    return now.pid;
+  }
+
+  async function remove(containerId: string): Promise<void> {
+    checkContainerId(containerId);
+    const files = state.container(containerId);
+    const spec = await readSpec(files);
+    await removeOciContainer({
+      containerId,
+      files,
+      cgroup: containerCgroup(spec?.cgroupParent ?? "", containerId),
+      runtime,
+      layout,
+      clock,
+      wasMade: (await readMade(files)) !== undefined,
+    });
+  }
+
+  async function create(spec: ContainerSpec): Promise<void> {
+    checkContainerId(spec.id);
+    const files = state.container(spec.id);
+    const facts = await gatherContainerFacts(spec, machine);
+    const config = buildOciConfig(spec, facts);
+    await mkdir(files.dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "EEXIST" ? containerExists(spec.id) : error;
+    });
+    try {
+      await writeWhole(files.spec, JSON.stringify(spec));
+      await writeFile(join(files.dir, "config.json"), JSON.stringify(config), { mode: 0o600 });
+      // conmon would make it readable for root alone.
+      if (spec.logPath) await writeFile(spec.logPath, "", { flag: "a", mode: 0o640 });
+      const { pid, monitorPid } = await createWithConmon({
+        conmon: options.conmon,
+        runtime,
+        spec,
+        bundle: files.dir,
+        exitsDir: state.exits,
+      });
+      const [container, monitor] = [identify(pid), identify(monitorPid)];
+      if (!container || !monitor) throw new Error("the container's process died at once");
+      await writeWhole(files.made, JSON.stringify({ container, monitor, madeAt: clock.now() }));
+    } catch (error) {
+      await remove(spec.id);
+      throw error;
+    }
+  }
+
+  async function start(containerId: string): Promise<void> {
+    const now = await stateOf(containerId);
+    if (now.kind === "missing") throw containerNotFound(containerId);
+    if (now.kind !== "created") throw wrongState(containerId, now.kind, "created");
+    await writeWhole(state.container(containerId).startedAt, String(clock.now()));
+    try {
+      if (runtime.name === "runc") await letGo(execFifo(containerId));
+      else await mustRun(runtime.path, ["--root", runtime.root, "start", containerId]);
+    } catch (error) {
+      throw driverFailed(`starting container ${containerId}`, error);
+    }
+  }
+
+  return {
+    name: "oci",
+    limitations: options.limitations,
+    create: (spec) => oneAtATime.run(spec.id, () => create(spec)),
+    start: (containerId) => oneAtATime.run(containerId, () => start(containerId)),
+    remove: (containerId) => oneAtATime.run(containerId, () => remove(containerId)),
+    state: stateOf,
+    list: () => state.list(),
+
+    wait: (containerId, signal) =>
+      exits.until(
+        containerId,
+        async () => {
+          const now = await stateOf(containerId);
+          if (now.kind === "missing") throw containerNotFound(containerId);
+          return now.kind === "exited" ? now : undefined;
+        },
+        signal,
+      ),
+
+    async kill(containerId, signalName) {
+      const signal = signalNumber(signalName);
+      const spec = await specOf(containerId);
+      const now = await stateOf(containerId);
+      if (now.kind === "exited" || now.kind === "missing") return;
+      const made = await readMade(state.container(containerId));
+      if (made) sendSignal(made.container.pid, signal);
+      // With a PID namespace of its own the kernel ends the rest with the first process.
+      if (signal === SIGKILL && spec.namespaces.pid !== "new") {
+        await killTree(() => cgroupProcesses(layout, cgroupOf(spec)), clock);
+      }
+    },
+
+    async exec(containerId, execOptions) {
+      await runningPid(containerId);
+      return execOci({
+        containerId,
+        bundle: state.container(containerId).dir,
+        cgroup: cgroupOf(await specOf(containerId)),
+        runtime,
+        layout,
+        clock,
+        options: execOptions,
+      });
+    },
+
+    async attach(containerId) {
+      const spec = await specOf(containerId);
+      try {
+        return await attachToConmon(state.container(containerId).dir, spec);
+      } catch (error) {
+        throw driverFailed(`container ${containerId}`, error);
+      }
+    },
+
+    async updateResources(containerId, resources) {
+      const cgroup = cgroupOf(await specOf(containerId));
+      const refused = await applyCgroupWrites(layout, cgroup, planCgroupWrites(layout.kind, resources));
+      if (refused.length > 0) throw driverFailed(`limits of container ${containerId}`, refused.join("; "));
+    },
+
+    stats: async (containerId) => readUsage(layout, cgroupOf(await specOf(containerId))),
+
+    async reopenLog(containerId) {
+      const { logPath } = await specOf(containerId);
+      await runningPid(containerId);
+      if (!logPath || existsSync(logPath)) return;
+      await tellConmon(state.container(containerId).dir, { kind: "reopenLog" });
+      const deadline = clock.now() + logReopenTimeoutMs;
+      while (!existsSync(logPath)) {
+        if (clock.now() > deadline) throw driverFailed(`log of container ${containerId}`, "conmon did not reopen it");
+        await clock.sleep(5);
+      }
+      await chmod(logPath, 0o640);
+    },
+  };
+}
+
+/** All that `runc start` does: read the byte that init is blocked writing, and take the pipe away. */
+async function letGo(fifo: string): Promise<void> {
+  await readFile(fifo);
+  await rm(fifo, { force: true });
+}

@@ -1,0 +1,165 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { endLeftoverProcesses } from "../end-leftover-processes.ts";
+import type { Network, PodNetworkRequest } from "../network.ts";
+import { broken, checkPodId, NetworkError, notAttached } from "../network-error.ts";
+import { isPinned, pinNamespaces, unpinNamespaces } from "../pin-namespaces.ts";
+import { createPodRecords } from "../pod-records.ts";
+import { bringLoopbackUp } from "./bring-loopback-up.ts";
+import { capabilityArgs } from "./capability-args.ts";
+import type { CniConfig } from "./cni-config.ts";
+import { createCniProblemFinder } from "./cni-problem.ts";
+import { type CniRecord, parseCniRecord } from "./cni-record.ts";
+import { addressesOf } from "./cni-result.ts";
+import { addAll, type Chain, checkAll, deleteAll } from "./run-chain.ts";
+
+export interface CniOptions {
+  readonly directory: string;
+  readonly logger: Logger;
+  readonly binDirs: readonly string[];
+  /** Read anew for each pod: a configuration may come, or change, at any time. Pods keep the one they began with. */
+  readonly loadConfig: () => Promise<CniConfig | undefined>;
+  readonly pluginTimeoutMs?: number;
+  /** Removes what a configuration of our own has made; only called when no pod is left. */
+  readonly removeShared?: () => Promise<void>;
+}
+
+/** Pods get their network from CNI plugins. */
+export function createCniNetwork(options: CniOptions): Network {
+  const { directory, logger, binDirs, loadConfig, pluginTimeoutMs = 30_000 } = options;
+  const namespacesDirectory = join(directory, "namespaces");
+  const records = createPodRecords(join(directory, "pods"), parseCniRecord);
+  const perPod = createKeyedMutex();
+  const findProblem = createCniProblemFinder(binDirs, pluginTimeoutMs);
+
+  async function make(pod: PodNetworkRequest): Promise<CniRecord> {
+    const { podId } = pod;
+    const config = await loadConfig();
+    if (!config) throw new NetworkError("invalid", "there is no CNI configuration");
+    const ownDirectory = join(namespacesDirectory, podId);
+    const namespacePath = pod.namespacePath ?? join(ownDirectory, "net");
+    const record: CniRecord = {
+      config,
+      namespacePath,
+      args: podArgs(pod),
+      capabilityArgs: capabilityArgs(pod),
+    };
+    await records.write(podId, record);
+    const chain = chainOf(podId, record);
+    let begun = 0;
+    try {
+      if (pod.namespacePath === undefined)
+        await pinNamespaces({ podId, directory: ownDirectory, kinds: ["net"] });
+      await bringLoopbackUp(chain);
+      const result = await addAll(chain, () => begun++);
+      const attached = { ...record, result };
+      await records.write(podId, attached);
+      return attached;
+    } catch (error) {
+      await undo(chain, { begun, error });
+      throw error;
+    }
+  }
+
+  /** After a failed ADD. The plugin that said no holds nothing, so a failure of its DEL does not count. */
+  async function undo(chain: Chain, { begun, error }: { begun: number; error: unknown }): Promise<void> {
+    const { podId } = chain.pod;
+    const saidNo = error instanceof NetworkError && error.code === "pluginFailed";
+    const config = { ...chain.config, plugins: chain.config.plugins.slice(0, begun) };
+    const failures = await deleteAll({ ...chain, config }, undefined);
+    const serious = failures.filter(({ index }) => !(saidNo && index === begun - 1));
+    for (const failure of serious)
+      logger.warn("a CNI plugin cannot undo a failed attach", { podId, error: failure.error });
+    await unpinNamespaces(join(namespacesDirectory, podId));
+    // Kept when something may still be held: list shows the pod, and detach tries again.
+    if (serious.length === 0) await records.remove(podId);
+  }
+
+  async function release(podId: string): Promise<void> {
+    const record = await records.read(podId);
+    if (!record?.result) await endLeftoverProcesses(podId);
+    if (record) {
+      const failures = await deleteAll(
+        chainOf(podId, record, await isPinned(record.namespacePath)),
+        record.result,
+      );
+      if (failures.length > 0)
+        throw new NetworkError("pluginFailed", failures.map(({ error }) => error.message).join("; "));
+    }
+    await unpinNamespaces(join(namespacesDirectory, podId));
+    await records.remove(podId);
+  }
+
+  /** DEL without its namespace gets no path, as the specification has it: plugins then release what they can. */
+  function chainOf(podId: string, record: CniRecord, hasNamespace = true): Chain {
+    const { config, args } = record;
+    const namespacePath = hasNamespace ? record.namespacePath : "";
+    return {
+      config,
+      pod: { podId, namespacePath, args, interfaceName: "eth0" },
+      capabilityArgs: record.capabilityArgs,
+      binDirs,
+      timeoutMs: pluginTimeoutMs,
+    };
+  }
+
+  async function list(): Promise<readonly string[]> {
+    const pinned = await readdir(namespacesDirectory).catch(() => []);
+    return [...new Set([...(await records.ids()), ...pinned])];
+  }
+
+  return {
+    name: "cni",
+    limitations: [],
+    async problem() {
+      try {
+        const config = await loadConfig();
+        return config ? await findProblem(config) : "there is no CNI configuration";
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
+    attach: (pod) =>
+      perPod.run(pod.podId, async () => {
+        checkPodId(pod.podId);
+        let record = await records.read(pod.podId);
+        if (record && !(record.result && (await isPinned(record.namespacePath)))) {
+          await release(pod.podId);
+          record = undefined;
+        }
+        record ??= await make(pod);
+        return { namespacePath: record.namespacePath, addresses: addressesOf(record.result ?? {}) };
+      }),
+    check: (podId) =>
+      perPod.run(podId, async () => {
+        const record = await records.read(podId);
+        if (!record?.result) throw notAttached(podId);
+        if (!(await isPinned(record.namespacePath)))
+          throw broken(podId, `its namespace ${record.namespacePath} is gone`);
+        await checkAll(chainOf(podId, record), record.result).catch((error: Error) => {
+          throw broken(podId, error.message);
+        });
+      }),
+    detach: (podId) =>
+      perPod.run(podId, async () => {
+        checkPodId(podId);
+        await release(podId);
+      }),
+    list,
+    async close() {
+      if ((await list()).length === 0) await options.removeShared?.();
+    },
+  };
+}
+
+function podArgs({ podId, namespace, name, uid }: PodNetworkRequest): string {
+  return [
+    "IgnoreUnknown=1",
+    `K8S_POD_NAMESPACE=${namespace}`,
+    `K8S_POD_NAME=${name}`,
+    `K8S_POD_INFRA_CONTAINER_ID=${podId}`,
+    `K8S_POD_UID=${uid}`,
+  ].join(";");
+}

@@ -1,0 +1,24 @@
+import { type CniConfig, isObject, parseCniConfig } from "./cni-config.ts";
+import type { CniResult } from "./cni-result.ts";
+
+/**
+ * What DEL needs, whatever has happened since: the configuration as it was, and what the plugins answered. Written
+ * before the first plugin runs.
+ */
+export interface CniRecord {
+  readonly config: CniConfig;
+  readonly namespacePath: string;
+  readonly args: string;
+  readonly capabilityArgs: Readonly<Record<string, unknown>>;
+  /** Missing while, or when, not all plugins have answered. */
+  readonly result?: CniResult;
+}
+
+export function parseCniRecord(value: unknown): CniRecord | undefined {
+  if (!isObject(value)) return undefined;
+  const { namespacePath, args, capabilityArgs, result } = value;
+  if (typeof namespacePath !== "string" || typeof args !== "string" || !isObject(capabilityArgs))
+    return undefined;
+  const config = parseCniConfig(JSON.stringify(value.config), "of a record");
+  return { config, namespacePath, args, capabilityArgs, ...(isObject(result) ? { result } : {}) };
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { parseChallenge } from "./challenge.ts";
+
+test.each([
+  [undefined, undefined],
+  ["", undefined],
+  ["Negotiate", undefined],
+  ['Basic realm="x"', { kind: "basic" }],
+  [
+    'Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:library/busybox:pull"',
+    {
+      kind: "bearer",
+      realm: "https://auth.docker.io/token",
+      service: "registry.docker.io",
+      scope: "repository:library/busybox:pull",
+    },
+  ],
+  ['bearer realm="http://a/t", service=plain', { kind: "bearer", realm: "http://a/t", service: "plain" }],
+  ['Basic realm="x", Bearer realm="https://a/t"', { kind: "bearer", realm: "https://a/t" }],
+  ['Bearer realm="https://a/t?x=\\"y\\""', { kind: "bearer", realm: 'https://a/t?x="y"' }],
+  ["Bearer error=invalid", undefined],
+])("%s", (header, expected) => {
+  expect(parseChallenge(header)).toEqual(expected);
+});

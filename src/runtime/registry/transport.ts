@@ -1,0 +1,110 @@
+import http from "node:http";
+import https from "node:https";
+import { ImageError } from "../image/image-error.ts";
+
+export interface HttpRequest {
+  readonly url: URL;
+  readonly method?: "GET" | "HEAD" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  /** Must be read to its end or destroyed, else its connection stays taken. */
+  readonly body: http.IncomingMessage;
+}
+
+/** HTTP with kept-alive connections; redirects are followed here. */
+export interface Transport {
+  send(request: HttpRequest): Promise<HttpResponse>;
+  close(): void;
+}
+
+const maxRedirects = 10;
+
+export function createTransport(): Transport {
+  const agents = {
+    "http:": new http.Agent({ keepAlive: true }),
+    "https:": new https.Agent({ keepAlive: true }),
+  };
+
+  function sendOnce(request: HttpRequest): Promise<HttpResponse> {
+    const { url, method = "GET", headers, body, signal } = request;
+    return new Promise((resolve, reject) => {
+      const options = { method, headers: { "user-agent": "kindling", ...headers }, signal };
+      const outgoing =
+        url.protocol === "http:"
+          ? http.request(url, { ...options, agent: agents["http:"] })
+          : https.request(url, { ...options, agent: agents["https:"] });
+      outgoing.on("error", (error) => reject(signal.aborted ? signal.reason : networkError(url, error)));
+      outgoing.on("response", (incoming) =>
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming }),
+      );
+      outgoing.end(body);
+    });
+  }
+
+  return {
+    async send(request) {
+      let current = request;
+      for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+        current.signal.throwIfAborted();
+        const response = await sendOnce(current);
+        const next = redirectOf(current, response);
+        if (!next) return response;
+        response.body.resume();
+        current = next;
+      }
+      throw new ImageError("network", `${request.url.host} redirects in a circle`);
+    },
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** The request to follow with. Credentials are for the host they were given for: another one never sees them. */
+export function redirectOf(
+  request: HttpRequest,
+  response: { status: number; headers: http.IncomingHttpHeaders },
+): HttpRequest | undefined {
+  const { location } = response.headers;
+  if (![301, 302, 303, 307, 308].includes(response.status) || !location) return undefined;
+  if (!URL.canParse(location, request.url)) {
+    throw new ImageError("network", `${request.url.host} redirects to "${location}", which is not an address`);
+  }
+  const url = new URL(location, request.url);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new ImageError("network", `${request.url.host} redirects to ${url.protocol}, which is not followed`);
+  }
+  if (url.origin === request.url.origin) return { ...request, url };
+  const headers = Object.fromEntries(
+    Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== "authorization"),
+  );
+  return { ...request, url, headers };
+}
+
+export function networkError(url: URL, error: unknown): ImageError {
+  const text = error instanceof Error ? error.message || String((error as { code?: string }).code) : String(error);
+  return new ImageError("network", `cannot reach ${url.host}: ${text}`, { cause: error });
+}
+
+/** A body that fits in memory; bigger ones are refused before they are read. */
+export async function readText(response: HttpResponse, maxBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const part of response.body) {
+      parts.push(part);
+      length += part.length;
+      if (length > maxBytes) throw new ImageError("tooLarge", `an answer of more than ${maxBytes} bytes`);
+    }
+  } catch (error) {
+    if (error instanceof ImageError) throw error;
+    throw new ImageError("network", `the connection was cut: ${String(error)}`, { cause: error });
+  }
+  return Buffer.concat(parts);
+}

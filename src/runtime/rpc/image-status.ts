@@ -1,0 +1,20 @@
+import type { ImageStatusRequest, ImageStatusResponse } from "../../cri/generated/cri.ts";
+import type { Images } from "../image/images.ts";
+import { invalidArgument } from "../runtime-error.ts";
+import { imageMessage } from "./image-message.ts";
+import type { UnaryRpc } from "./serve-call.ts";
+
+/** An image that is not there is an answer without an image, not an error. */
+export function imageStatus({
+  images,
+}: {
+  images: Pick<Images, "find">;
+}): UnaryRpc<ImageStatusRequest, ImageStatusResponse> {
+  return async ({ image: spec, verbose }) => {
+    if (!spec?.image) throw invalidArgument("image.image is missing");
+    const image = images.find(spec.image);
+    if (!image) return { image: undefined, info: {} };
+    const info = { info: JSON.stringify({ imageSpec: { config: image.config } }) };
+    return { image: imageMessage(image), info: verbose ? info : {} };
+  };
+}

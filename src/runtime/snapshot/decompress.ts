@@ -1,0 +1,89 @@
+import { closeSync, createReadStream, openSync, readSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { createGunzip } from "node:zlib";
+import { ZSTDDecoder } from "zstddec/stream";
+import { invalidArchive } from "./tar-header.ts";
+
+export type Compression = "gzip" | "zstd" | "none";
+
+/** Big chunks: at 16 KiB, zlib's crossings between JavaScript and C cost more than inflating. */
+const chunkBytes = 256 << 10;
+/** Rounds of the zstd decoder without input or output; headers need one or two. */
+const maxIdleRounds = 16;
+
+/** By what the bytes are, as other runtimes do: media types are often wrong. */
+export function compressionOf(start: Buffer): Compression {
+  if (start[0] === 0x1f && start[1] === 0x8b) return "gzip";
+  const magic = start.length >= 4 ? start.readUInt32LE(0) : 0;
+  // A frame, or a skippable frame before one.
+  if (magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50) return "zstd";
+  return "none";
+}
+
+/** The file's bytes as they were before compression. */
+export async function* readDecompressed(file: string): AsyncGenerator<Buffer> {
+  const compression = compressionOf(await readStart(file));
+  switch (compression) {
+    case "none":
+      yield* createReadStream(file, { highWaterMark: chunkBytes });
+      return;
+    case "gzip": {
+      const source = createReadStream(file, { highWaterMark: chunkBytes });
+      const gunzip = createGunzip({ chunkSize: chunkBytes });
+      source.on("error", (error) => gunzip.destroy(error));
+      try {
+        yield* source.pipe(gunzip);
+      } catch (error) {
+        throw unreadable(error);
+      } finally {
+        source.destroy();
+      }
+      return;
+    }
+    case "zstd":
+      yield* decodeZstd(file);
+  }
+}
+
+/** Blocks its thread while reading: this runs in a worker. */
+async function* decodeZstd(file: string): AsyncGenerator<Buffer> {
+  const decoder = new ZSTDDecoder();
+  await decoder.init();
+  const fd = openSync(file, "r");
+  let idle = 0;
+  function* chunks(): Generator<Buffer> {
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(chunkBytes);
+      const length = readSync(fd, chunk);
+      if (length === 0) return;
+      idle = 0;
+      yield chunk.subarray(0, length);
+    }
+  }
+  try {
+    for (const part of decoder.decodeStreaming(chunks())) {
+      // The decoder does not look at zstd's error codes: on damage it goes round without reading or writing.
+      idle = part.length === 0 ? idle + 1 : 0;
+      if (idle > maxIdleRounds) throw new Error("the data is damaged");
+      if (part.length > 0) yield Buffer.from(part.buffer, part.byteOffset, part.length);
+    }
+  } catch (error) {
+    throw unreadable(error);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+async function readStart(file: string): Promise<Buffer> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+function unreadable(error: unknown): Error {
+  return invalidArchive(`cannot be decompressed: ${error instanceof Error ? error.message : String(error)}`);
+}

@@ -1,0 +1,219 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  futimesSync,
+  lchownSync,
+  linkSync,
+  lutimesSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  symlinkSync,
+  writeSync,
+} from "node:fs";
+import { ImageError } from "../image/image-error.ts";
+import { cleanEntryPath, meaningOf } from "./entry-path.ts";
+import { baseOf, createLayerTree, join, parentOf } from "./layer-tree.ts";
+import type { SpecialFiles } from "./special-files.ts";
+import { invalidArchive, type TarEntry } from "./tar-header.ts";
+import type { TarSink } from "./tar-parser.ts";
+
+/** What a layer says about the layers underneath, and what could not be made. */
+export interface LayerFacts {
+  readonly entries: number;
+  readonly whiteouts: readonly string[];
+  readonly opaque: readonly string[];
+  /** Directories that no entry named: their mode and owner are those of the layers underneath. */
+  readonly implicit: readonly string[];
+  /** Device nodes that this machine does not let us make. */
+  readonly skipped: readonly string[];
+}
+
+export interface LayerWriter extends TarSink {
+  /** Directories' times, last: making what is in them changed them. */
+  finish(): LayerFacts;
+  /** Closes what is open, on every path. */
+  dispose(): void;
+  readonly xattrs: ReadonlyMap<string, ReadonlyMap<string, Buffer>>;
+}
+
+const maxId = 0xffff_fffe;
+const create = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
+
+export function createLayerWriter(options: {
+  root: string;
+  special: SpecialFiles;
+  maxEntries: number;
+}): LayerWriter {
+  const { root, special, maxEntries } = options;
+  const tree = createLayerTree(root);
+  const whiteouts = new Set<string>();
+  const opaque = new Set<string>();
+  const directoryTimes = new Map<string, number>();
+  const skipped: string[] = [];
+  const xattrs = new Map<string, ReadonlyMap<string, Buffer>>();
+  let entries = 0;
+  let open: { fd: number; entry: TarEntry } | undefined;
+
+  function write(entry: TarEntry): void {
+    const path = cleanEntryPath(entry.name);
+    const meaning = meaningOf(path);
+    switch (meaning.kind) {
+      case "whiteout":
+        return hide(meaning.path);
+      case "opaque":
+        return makeOpaque(tree.enter(meaning.directory));
+      case "ignored":
+        return;
+      case "plain":
+        return place(path, entry);
+    }
+  }
+
+  function place(path: string, entry: TarEntry): void {
+    const real = path === "" ? "" : join(tree.enter(parentOf(path)), baseOf(path));
+    if (entry.xattrs.size > 0) xattrs.set(real, entry.xattrs);
+    if (entry.type === "directory") return placeDirectory(real, entry);
+    if (real === "") throw invalidArchive("has an entry in the place of its root");
+    if (entry.type === "hardlink") return placeHardLink(real, entry);
+    free(real);
+    switch (entry.type) {
+      case "file":
+        // Modes are exact because the process runs with umask 0.
+        open = { fd: openSync(tree.at(real), create, entry.mode & 0o7777), entry };
+        return;
+      case "symlink":
+        if (entry.linkName === "" || entry.linkName.includes("\0")) {
+          throw invalidArchive(`has a symbolic link to nothing: ${JSON.stringify(path)}`);
+        }
+        symlinkSync(Buffer.from(entry.linkName, "latin1"), tree.at(real));
+        break;
+      default: {
+        const node = placeNode(entry, real);
+        if (!node) return;
+      }
+    }
+    own(real, entry);
+    if (entry.type !== "symlink") chmodSync(tree.at(real), entry.mode & 0o7777);
+    lutimesSync(tree.at(real), entry.mtimeMs / 1_000, entry.mtimeMs / 1_000);
+  }
+
+  function placeDirectory(real: string, entry: TarEntry): void {
+    const found = real === "" ? tree.stat("") : tree.stat(real);
+    if (!found?.isDirectory()) {
+      // A directory in the place of what this same layer hides must not show what lies underneath.
+      const hides = whiteouts.has(real);
+      if (found) free(real);
+      mkdirSync(tree.at(real), 0o755);
+      if (hides) makeOpaque(real);
+    }
+    tree.implicit.delete(real);
+    own(real, entry);
+    chmodSync(tree.at(real), entry.mode & 0o7777);
+    directoryTimes.set(real, entry.mtimeMs);
+  }
+
+  function placeHardLink(real: string, entry: TarEntry): void {
+    const target = tree.locate(cleanEntryPath(entry.linkName));
+    if (target === undefined || tree.stat(target)?.isDirectory() || whiteouts.has(target)) {
+      throw invalidArchive(`has a hard link to ${JSON.stringify(entry.linkName)}, which the layer does not have`);
+    }
+    if (target === real) return;
+    free(real);
+    linkSync(tree.at(target), tree.at(real));
+  }
+
+  function placeNode(entry: TarEntry, real: string): boolean {
+    const { deviceMajor: major, deviceMinor: minor } = entry;
+    const type = entry.type === "char" || entry.type === "block" ? entry.type : "fifo";
+    // A character device 0/0 is overlayfs's own mark, not a device.
+    const isMark = type === "char" && major === 0 && minor === 0;
+    const node = isMark ? undefined : special.makeNode({ type, major, minor });
+    if (node === undefined) skipped.push(real);
+    else renameSync(node, tree.at(real));
+    return node !== undefined;
+  }
+
+  function hide(path: string): void {
+    const real = join(tree.enter(parentOf(path)), baseOf(path));
+    const found = tree.stat(real);
+    // Whiteouts are about the layers underneath: what this layer itself has there stays.
+    if (found?.isDirectory()) return makeOpaque(real);
+    whiteouts.add(real);
+    if (!found) special.placeWhiteout(tree.at(real));
+  }
+
+  function makeOpaque(real: string): void {
+    if (opaque.has(real)) return;
+    opaque.add(real);
+    if (real === "") return;
+    const directory = special.takeOpaqueDirectory();
+    if (directory !== undefined) tree.replaceDirectory(real, directory);
+  }
+
+  /** A later entry of the same name replaces an earlier one. */
+  function free(real: string): void {
+    const found = tree.stat(real);
+    if (!found) return;
+    tree.clear(real);
+    for (const known of [directoryTimes, opaque, xattrs]) {
+      if (found.isDirectory()) for (const path of known.keys()) if (isWithin(path, real)) known.delete(path);
+    }
+  }
+
+  function own(real: string, { uid, gid }: TarEntry): void {
+    if (uid > maxId || gid > maxId) throw invalidArchive(`has an owner that cannot be: ${uid}:${gid}`);
+    if (uid !== 0 || gid !== 0) lchownSync(tree.at(real), uid, gid);
+  }
+
+  return {
+    xattrs,
+    entry(entry) {
+      if (++entries > maxEntries) {
+        throw new ImageError("tooLarge", `the layer has more than ${maxEntries} entries`);
+      }
+      write(entry);
+    },
+    data(bytes) {
+      if (!open) return;
+      let written = 0;
+      while (written < bytes.length) written += writeSync(open.fd, bytes, written);
+    },
+    endEntry() {
+      if (!open) return;
+      const { fd, entry } = open;
+      if (entry.uid > maxId || entry.gid > maxId) throw invalidArchive("has an owner that cannot be");
+      if (entry.uid !== 0 || entry.gid !== 0) {
+        fchownSync(fd, entry.uid, entry.gid);
+        // A change of owner takes the set-user-id bit away.
+        fchmodSync(fd, entry.mode & 0o7777);
+      }
+      futimesSync(fd, entry.mtimeMs / 1_000, entry.mtimeMs / 1_000);
+      open = undefined;
+      closeSync(fd);
+    },
+    finish() {
+      for (const [path, timeMs] of directoryTimes) {
+        if (tree.stat(path)) lutimesSync(tree.at(path), timeMs / 1_000, timeMs / 1_000);
+      }
+      return {
+        entries,
+        whiteouts: [...whiteouts],
+        opaque: [...opaque],
+        implicit: [...tree.implicit],
+        skipped,
+      };
+    },
+    dispose() {
+      if (open) closeSync(open.fd);
+      open = undefined;
+    },
+  };
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
+}

@@ -1,0 +1,106 @@
+import { availableParallelism } from "node:os";
+import { isMainThread, parentPort, Worker } from "node:worker_threads";
+import { fromSystemError } from "../image/image-error.ts";
+import { createGrowingHash, type GrowingHash } from "./growing-hash.ts";
+import { type UnpackRequest, unpackLayer } from "./unpack-layer.ts";
+import type { UnpackAnswer, UnpackMessage } from "./unpack-messages.ts";
+
+// The process in which blobs are hashed (its main thread) and layers unpacked (its workers), away from the daemon's
+// event loop and, in the jail, away from every file but the images' own.
+
+/** More than the cores gains nothing, more than four costs memory. */
+const maxWorkers = Math.min(4, availableParallelism());
+
+if (isMainThread) serveDaemon();
+else serveThread();
+
+function serveThread(): void {
+  parentPort?.on("message", async ({ id, request }: { id: number; request: UnpackRequest }) => {
+    parentPort?.postMessage(await answerTo(id, unpackLayer(request)));
+  });
+}
+
+function serveDaemon(): void {
+  // Modes of an archive are exact; every file is opened with the mode it keeps.
+  process.umask(0);
+  const hashes = new Map<number, GrowingHash>();
+  const queue: { id: number; request: UnpackRequest }[] = [];
+  const idle: Worker[] = [];
+  const busy = new Map<number, Worker>();
+
+  const send = (answer: UnpackAnswer) => process.send?.(answer);
+
+  function startNext(): void {
+    if (busy.size >= maxWorkers) return;
+    const job = queue.shift();
+    if (!job) return;
+    const worker = idle.pop() ?? new Worker(new URL(import.meta.url));
+    busy.set(job.id, worker);
+    worker.once("message", (answer: UnpackAnswer) => {
+      busy.delete(job.id);
+      worker.removeAllListeners("error");
+      // A decoder that failed may hold memory: its thread goes with it.
+      if (answer.kind === "failed") void worker.terminate();
+      else idle.push(worker);
+      send(answer);
+      startNext();
+    });
+    worker.once("error", (error) => {
+      busy.delete(job.id);
+      worker.removeAllListeners("message");
+      send(failed(job.id, error));
+      startNext();
+    });
+    worker.postMessage(job);
+  }
+
+  async function cancel(id: number): Promise<void> {
+    hashes.get(id)?.cancel();
+    const waiting = queue.findIndex((job) => job.id === id);
+    if (waiting !== -1) queue.splice(waiting, 1);
+    const worker = busy.get(id);
+    worker?.removeAllListeners("message");
+    worker?.removeAllListeners("error");
+    await worker?.terminate();
+    busy.delete(id);
+    // Answered only when nothing writes any more: the daemon removes the staging directory next.
+    send({ kind: "failed", id, code: "cancelled", message: "cancelled" });
+    startNext();
+  }
+
+  process.on("message", (message: UnpackMessage) => {
+    switch (message.kind) {
+      case "unpack":
+        queue.push({ id: message.id, request: message.request });
+        return startNext();
+      case "hash": {
+        const hash = createGrowingHash(message.file);
+        hashes.set(message.id, hash);
+        void hash.digest.then(
+          (digest) => send({ kind: "hashed", id: message.id, digest }),
+          (error) => send(failed(message.id, error)),
+        ).finally(() => hashes.delete(message.id));
+        return;
+      }
+      case "available":
+        return hashes.get(message.id)?.advance(message.bytes, { last: message.last });
+      case "cancel":
+        return void cancel(message.id);
+    }
+  });
+  // Its daemon is gone, however that came: so is the reason to be.
+  process.on("disconnect", () => process.exit(0));
+}
+
+async function answerTo(id: number, work: ReturnType<typeof unpackLayer>): Promise<UnpackAnswer> {
+  try {
+    return { kind: "unpacked", id, result: await work };
+  } catch (error) {
+    return failed(id, error);
+  }
+}
+
+function failed(id: number, error: unknown): UnpackAnswer {
+  const { code, message } = fromSystemError(error, "unpacking a layer");
+  return { kind: "failed", id, code, message };
+}

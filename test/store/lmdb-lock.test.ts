@@ -1,0 +1,37 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { bundle } from "../support/bundle.ts";
+
+const directory = join(mkdtempSync(join(tmpdir(), "kindling-lock-")), "store");
+let owner: ChildProcess | undefined;
+afterAll(() => {
+  owner?.kill("SIGKILL");
+  rmSync(join(directory, ".."), { recursive: true });
+});
+
+test("a directory is refused while another process has it, and free when that one is killed", async () => {
+  const writer = await bundle("test/store/lmdb-crash-writer.ts");
+  owner = spawn(process.execPath, [writer, directory, "1"], { stdio: ["ignore", "pipe", "inherit"] });
+  if (owner.stdout) await once(owner.stdout, "data");
+  owner.stdout?.resume();
+
+  const refused = {
+    code: "inUse",
+    message: expect.stringContaining(`by the process with pid ${owner.pid};`),
+  };
+  await expect(openLmdbStore({ directory })).rejects.toMatchObject(refused);
+  // Also when it does not get to answer.
+  owner.kill("SIGSTOP");
+  await expect(openLmdbStore({ directory })).rejects.toMatchObject(refused);
+
+  owner.kill("SIGKILL");
+  await once(owner, "exit");
+  const store = await openLmdbStore({ directory });
+  expect(await store.currentRevision()).toBeGreaterThan(1);
+  await store.close();
+});
