@@ -8,14 +8,19 @@ import type { KubeObject } from "../../src/api/objects.ts";
 import { type StoreOptions, startControlPlane } from "../../src/cluster.ts";
 import { type Logger, silentLogger } from "../../src/lib/logger.ts";
 
-export interface TestServer {
-  readonly url: string;
-  readonly kubeconfig: string;
-  readonly dataDir: string;
-  /** As the administrator, unless other headers say otherwise. */
+/** Requests as the administrator, unless other headers say otherwise. */
+export interface ApiClient {
   call(method: string, path: string, options?: CallOptions): Promise<Response>;
   /** The same for a request that must succeed. */
   json<T = KubeObject>(method: string, path: string, body?: unknown): Promise<T>;
+  /** Closes its connections. */
+  disconnect(): void;
+}
+
+export interface TestServer extends Omit<ApiClient, "disconnect"> {
+  readonly url: string;
+  readonly kubeconfig: string;
+  readonly dataDir: string;
   close(): Promise<void>;
 }
 
@@ -55,35 +60,38 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     logger: options.logger ?? silentLogger,
     tokenFile: options.tokenFile,
   });
-  const credentials = await readCredentials(server.kubeconfig);
+  const { disconnect, ...client } = await connectClient(server.url, server.kubeconfig);
+  return {
+    ...client,
+    url: server.url,
+    kubeconfig: server.kubeconfig,
+    dataDir,
+    async close() {
+      disconnect();
+      await server.close();
+      if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function connectClient(url: string, kubeconfig: string): Promise<ApiClient> {
+  const credentials = await readCredentials(kubeconfig);
   const agents = {
     admin: new Agent({ keepAlive: true, maxSockets: 64, ...credentials }),
     anonymous: new Agent({ keepAlive: true, ca: credentials.ca }),
   };
-
-  const call: TestServer["call"] = (method, path, { body, headers = {}, anonymous = false } = {}) =>
-    send(new URL(path, server.url), {
-      method,
-      body,
-      headers,
-      agent: anonymous ? agents.anonymous : agents.admin,
-    });
-
+  const call: ApiClient["call"] = (method, path, { body, headers = {}, anonymous = false } = {}) =>
+    send(new URL(path, url), { method, body, headers, agent: anonymous ? agents.anonymous : agents.admin });
   return {
-    url: server.url,
-    kubeconfig: server.kubeconfig,
-    dataDir,
     call,
     async json(method, path, body) {
       const response = await call(method, path, { body });
       if (response.status >= 300) throw new Error(`${method} ${path}: ${response.status} ${response.text}`);
       return response.json();
     },
-    async close() {
+    disconnect() {
       agents.admin.destroy();
       agents.anonymous.destroy();
-      await server.close();
-      if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -16,6 +16,10 @@ export async function bundle(file: string): Promise<string> {
     target: "node20",
     // Native, and found beside its own files.
     external: ["lmdb"],
+    banner: {
+      // Some bundled CommonJS dependencies call require for Node's own modules.
+      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+    },
     sourcemap: "inline",
     logLevel: "warning",
   });

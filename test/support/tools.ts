@@ -7,9 +7,17 @@ const packages = {
   etcd: "etcd-server",
   kubectl: "kubectl",
   "kubectl-older": "kubectl",
+  ip: "iproute2",
+  iptables: "iptables",
+  "cni-plugins": "containernetworking-plugins",
 } as const;
 
 export type ToolName = keyof typeof packages;
+
+/** Tools that are not commands: a file that shows they are there. */
+const otherPlaces: Partial<Record<ToolName, readonly string[]>> = {
+  "cni-plugins": ["/usr/lib/cni/bridge", "/opt/cni/bin/bridge"],
+};
 
 /** KINDLING_REQUIRED_TOOLS names the tools that must be present: CI sets it, so that a missing part fails there. */
 const required = new Set((process.env.KINDLING_REQUIRED_TOOLS ?? "").split(",").filter(Boolean));
@@ -31,7 +39,8 @@ function findTool(tool: ToolName): string | undefined {
     join(import.meta.dirname, "../../.tools/bin"),
     ...(process.env.PATH ?? "").split(delimiter),
   ];
-  return folders.map((folder) => join(folder, tool)).find(isExecutable);
+  const paths = otherPlaces[tool] ?? folders.map((folder) => join(folder, tool));
+  return paths.find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {

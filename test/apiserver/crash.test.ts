@@ -1,0 +1,193 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { KubeObject } from "../../src/api/objects.ts";
+import { type OpenWatch, openWatch } from "../support/open-watch.ts";
+import { runKindling, type ServerProcess, startServerProcess } from "../support/server-process.ts";
+
+const path = "/api/v1/namespaces/default/secrets";
+const rounds = 10;
+const writers = 16;
+
+let dataDir: string;
+let server: ServerProcess | undefined;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "kindling-crash-"));
+});
+afterEach(async () => {
+  server?.disconnect();
+  server?.kill("SIGKILL");
+  await server?.exit;
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+async function start(...flags: string[]): Promise<ServerProcess> {
+  server = await startServerProcess([
+    "--data-dir",
+    dataDir,
+    "--listen",
+    "127.0.0.1:0",
+    "--store",
+    "lmdb",
+    ...flags,
+  ]);
+  return server;
+}
+
+/** What the server has said about one object; a write it has not answered may or may not have happened. */
+interface Belief {
+  /** As `versionOf` gives it; undefined when it is not there. */
+  acknowledged: string | undefined;
+  unanswered: boolean;
+}
+
+type Secret = KubeObject & { data?: { round?: string } };
+interface List {
+  metadata: { resourceVersion: string };
+  items: Secret[];
+}
+
+const versionOf = ({ metadata, data }: Secret) => `${metadata.resourceVersion} ${data?.round ?? ""}`;
+
+describe("kill -9 under load", () => {
+  test("every acknowledged write is there after each restart, and a watch goes on without a gap", async () => {
+    const beliefs = new Map<string, Belief>();
+    const replica = new Map<string, string>();
+    let newest = 0;
+    let watchedUpTo = 0;
+
+    for (let round = 0; round < rounds; round++) {
+      const running = await start();
+      const list = await running.json<List>("GET", path);
+      expect(Number(list.metadata.resourceVersion)).toBeGreaterThanOrEqual(newest);
+      checkBeliefs(beliefs, list);
+
+      watchedUpTo ||= Number(list.metadata.resourceVersion);
+      const watch = await openWatch(running, `${path}?watch=true&resourceVersion=${watchedUpTo}`);
+      await expect.poll(() => replay(replica, watch), { timeout: 10_000 }).toEqual(contentsOf(list));
+
+      const load = Array.from({ length: writers }, (_, i) => write(running, beliefs, `${round}-${i}`));
+      await delay(100 + Math.random() * 200);
+      running.kill("SIGKILL");
+      await Promise.all([...load, running.exit, watch.ended]);
+      running.disconnect();
+
+      replay(replica, watch);
+      watchedUpTo = Math.max(
+        watchedUpTo,
+        ...watch.events.map(({ object }) => Number(object.metadata.resourceVersion)),
+      );
+      newest = Math.max(
+        newest,
+        watchedUpTo,
+        ...[...beliefs.values()].map(({ acknowledged = "0" }) => Number.parseInt(acknowledged, 10)),
+      );
+    }
+    // Enough was written for the kills to have hit something.
+    expect(beliefs.size).toBeGreaterThan(rounds * writers);
+  });
+});
+
+/** Creates, changes and deletes objects of its own until the server is gone. */
+async function write(client: ServerProcess, beliefs: Map<string, Belief>, prefix: string): Promise<void> {
+  try {
+    for (let i = 0; ; i++) {
+      const name = `${prefix}-${i}`;
+      const belief: Belief = { acknowledged: undefined, unanswered: false };
+      beliefs.set(name, belief);
+      const attempt = async (method: string, url: string, body?: object): Promise<Secret> => {
+        belief.unanswered = true;
+        const answer = await client.json<Secret>(method, url, body);
+        belief.unanswered = false;
+        return answer;
+      };
+      belief.acknowledged = versionOf(await attempt("POST", path, { metadata: { name } }));
+      const updated = { metadata: { name }, data: { round: btoa(prefix) } };
+      belief.acknowledged = versionOf(await attempt("PUT", `${path}/${name}`, updated));
+      if (i % 3 === 0) {
+        await attempt("DELETE", `${path}/${name}`);
+        belief.acknowledged = undefined;
+      }
+    }
+  } catch {
+    // The server was killed.
+  }
+}
+
+function checkBeliefs(beliefs: Map<string, Belief>, list: List): void {
+  const found = contentsOf(list);
+  for (const [name, belief] of beliefs) {
+    if (!belief.unanswered) expect(found[name], name).toBe(belief.acknowledged);
+    // Whatever became of it, from now on it must stay so.
+    beliefs.set(name, { acknowledged: found[name], unanswered: false });
+  }
+  expect(Object.keys(found).filter((name) => !beliefs.has(name))).toEqual([]);
+}
+
+function contentsOf({ items }: List): Record<string, string> {
+  return Object.fromEntries(items.map((item) => [item.metadata.name ?? "", versionOf(item)]));
+}
+
+/** Brings what a client has built from a watch up to its last event. */
+function replay(replica: Map<string, string>, { events }: OpenWatch): Record<string, string> {
+  for (const { type, object } of events) {
+    if (type === "ERROR") throw new Error(`the watch was refused: ${object.message}`);
+    const { name = "" } = object.metadata;
+    if (type === "DELETED") replica.delete(name);
+    else replica.set(name, versionOf(object));
+  }
+  return Object.fromEntries(replica);
+}
+
+describe("the command", () => {
+  test("refuses a data dir that another server has, and says who", async () => {
+    await start();
+    const { code, stderr } = await runKindling([
+      "apiserver",
+      "--data-dir",
+      dataDir,
+      "--listen",
+      "127.0.0.1:0",
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^kindling: .*(in use|used|opened) by .*process/m);
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
+
+  test("refuses a port that is taken, and says what to do", async () => {
+    const { url } = await start();
+    const listen = new URL(url).host;
+    const args = ["apiserver", "--data-dir", join(dataDir, "other"), "--store", "memory", "--listen", listen];
+    const { code, stderr } = await runKindling(args);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `kindling: port ${listen.split(":")[1]} of 127.0.0.1 is in use by another process; choose another with --listen 127.0.0.1:PORT\n`,
+    );
+  });
+
+  test("ends at SIGTERM within a second, with watches and idle connections open", async () => {
+    const running = await start();
+    const watches = await Promise.all(
+      Array.from({ length: 20 }, () => openWatch(running, `${path}?watch=true`)),
+    );
+    await running.json("POST", path, { metadata: { name: "last" } });
+    const asked = performance.now();
+    running.kill("SIGTERM");
+    const { code, stderr } = await running.exit;
+    expect(performance.now() - asked).toBeLessThan(1_000);
+    expect(code, stderr).toBe(0);
+    await Promise.all(watches.map((watch) => watch.ended));
+  });
+
+  test.each([
+    ["an unknown store", ["--store", "floppy"]],
+    ["an address that is none", ["--listen", "nowhere"]],
+    ["an unknown gate", ["--feature-gates", "Nope=true"]],
+  ])("%s is wrong usage", async (_, flags) => {
+    const { code, stderr } = await runKindling(["apiserver", "--data-dir", join(dataDir, "usage"), ...flags]);
+    expect(code).toBe(2);
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
+});

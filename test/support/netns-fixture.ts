@@ -1,0 +1,84 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { chooseNetwork, type NetworkOptions } from "../../src/runtime/network/choose-network.ts";
+import type { Network, PodNetworkRequest } from "../../src/runtime/network/network.ts";
+import { findTraces } from "./netns.ts";
+
+/** A network in a data directory, with a bridge and addresses of its own. */
+export interface NetworkFixture {
+  readonly network: Network;
+  readonly options: NetworkOptions;
+  readonly bridge: string;
+  /** The bridge's address. */
+  readonly gateway: string;
+  /** As a daemon that starts anew. */
+  reopen(): Promise<Network>;
+  /** Whatever pods have left: on the machine and on disk. */
+  traces(podIds: readonly string[]): Promise<string[]>;
+  remove(): Promise<void>;
+}
+
+export async function openNetwork(
+  wanted: "cni" | "bridge",
+  overrides: Partial<NetworkOptions> = {},
+): Promise<NetworkFixture> {
+  const dataDir = await mkdtemp(join(tmpdir(), "kindling-network-"));
+  const range = `10.${randomInt(200, 250)}.${randomInt(0, 256)}`;
+  const options: NetworkOptions = {
+    dataDir,
+    logger: silentLogger,
+    wanted,
+    bridge: `kdlt${randomBytes(4).toString("hex")}`,
+    subnet: `${range}.0/24`,
+    cniConfDir: join(dataDir, "net.d"),
+    ...overrides,
+  };
+  const bridge = options.bridge ?? "";
+  const open = async () => (await chooseNetwork(options)).network;
+  const network = await open();
+  return {
+    network,
+    options,
+    bridge,
+    gateway: `${range}.1`,
+    reopen: open,
+    async traces(podIds) {
+      const folders = ["pods", "namespaces", "addresses", `addresses/${bridge}`];
+      const files = await Promise.all(
+        folders.map((folder) => readdir(join(dataDir, "network", wanted, folder)).catch(() => [])),
+      );
+      // host-local keeps a lock and the last address of each range, which are nobody's.
+      const ofPods = files
+        .flat()
+        .filter((name) => !/^(lock|last_reserved_ip\..*)$/.test(name) && name !== bridge);
+      return [...(await findTraces({ dataDir, bridge, podIds })), ...ofPods];
+    },
+    async remove() {
+      const last = await open();
+      await Promise.all((await last.list()).map((podId) => last.detach(podId)));
+      await last.problem();
+      await last.close();
+      if (existsSync(`/sys/class/net/${bridge}`)) throw new Error(`${bridge} is left`);
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+let made = 0;
+
+export function somePod(overrides: Partial<PodNetworkRequest> = {}): PodNetworkRequest {
+  const podId = `${randomBytes(8).toString("hex")}n${made++}`;
+  return {
+    podId,
+    namespace: "test",
+    name: podId,
+    uid: podId,
+    portMappings: [],
+    annotations: {},
+    ...overrides,
+  };
+}
