@@ -26,5 +26,6 @@ const plain = /^[!-$&-.0-~]+$/;
 
 /** Names come from URLs and may hold anything there: a slash must not lead to another object's key. */
 function keySegment(name: string): string {
-  return plain.test(name) ? name : encodeURIComponent(name);
+  // Half a surrogate pair, which JSON can hold and UTF-8 cannot, is stored as the replacement character.
+  return plain.test(name) ? name : encodeURIComponent(Buffer.from(name).toString());
 }

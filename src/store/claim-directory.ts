@@ -28,7 +28,7 @@ export async function claimDirectory(directory: string): Promise<DirectoryClaim>
   const handle = openSync(directory, "r");
   // The address of a socket holds 107 bytes; where the path is longer, the open directory stands for it.
   const path = (name: string) =>
-    directory.length < 64 ? join(directory, name) : `/proc/self/fd/${handle}/${name}`;
+    Buffer.byteLength(directory) < 64 ? join(directory, name) : `/proc/self/fd/${handle}/${name}`;
   try {
     for (let attempt = 1; ; attempt++) {
       const name = `owner-${process.pid}-${randomBytes(6).toString("hex")}.sock`;

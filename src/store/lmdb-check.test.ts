@@ -49,7 +49,7 @@ describe("a data file that is not sound", () => {
       async spoil(file) {
         const environment = await openLmdbEnvironment(file);
         const row = encodeEntry({ key: "format", value: Buffer.from("kindling-store"), revision: 7 });
-        await environment.write([{ table: "meta", key: "format", row }], { pages: 1 });
+        await environment.write([{ table: "meta", key: "format", row }]);
         await environment.close();
       },
       code: "foreign",

@@ -9,8 +9,8 @@ import {
   textKeys,
 } from "./lmdb-format.ts";
 import { readFreePages } from "./lmdb-free-pages.ts";
-import { nodeFlag, readTree, type Tree, treeBytes } from "./lmdb-page.ts";
-import { type LmdbPages, openLmdbPages } from "./lmdb-pages.ts";
+import { nodeFlag, readTree, type Tree, treeBytes } from "./lmdb-page-layout.ts";
+import { openPageReader, type PageReader } from "./lmdb-page-reader.ts";
 import { decodeEntry, decodeEvent } from "./lmdb-row.ts";
 import { walkTree } from "./lmdb-tree.ts";
 import { type Entry, firstRevision } from "./store.ts";
@@ -29,7 +29,7 @@ export interface LogBounds {
  * believes what stands there: from a damaged page it would crash, or answer that keys do not exist.
  */
 export function checkLmdbFile(file: string): LogBounds {
-  const pages = openLmdbPages(file);
+  const pages = openPageReader(file);
   try {
     const tables = readTables(file, pages);
     const compactedRevision = readMeta(file, pages, tables);
@@ -50,7 +50,7 @@ export function checkLmdbFile(file: string): LogBounds {
 
 type Tables = Record<TableName, Tree>;
 
-function readTables(file: string, pages: LmdbPages): Tables {
+function readTables(file: string, pages: PageReader): Tables {
   const trees = new Map<string, Tree>();
   const written = walkTree(pages, pages.meta.main, {
     name: "main",
@@ -71,7 +71,7 @@ function readTables(file: string, pages: LmdbPages): Tables {
 }
 
 /** The revision up to which events were dropped. Throws when the file has not our format. */
-function readMeta(file: string, pages: LmdbPages, tables: Tables): number {
+function readMeta(file: string, pages: PageReader, tables: Tables): number {
   let isOurs = false;
   let version = 0;
   let compactedRevision = 0;
@@ -93,7 +93,7 @@ function readMeta(file: string, pages: LmdbPages, tables: Tables): number {
 }
 
 function visitEntries(
-  pages: LmdbPages,
+  pages: PageReader,
   tables: Tables,
   { name, visit }: { name: "present" | "meta"; visit(entry: Entry): void },
 ): void {
@@ -107,7 +107,7 @@ function visitEntries(
   });
 }
 
-function checkLog(pages: LmdbPages, log: Tree, compactedRevision: number): LogBounds {
+function checkLog(pages: PageReader, log: Tree, compactedRevision: number): LogBounds {
   const nothingBefore = Math.max(compactedRevision, firstRevision);
   let oldestEvent: number | undefined;
   let lastRevision: number | undefined;
@@ -133,7 +133,7 @@ function checkLog(pages: LmdbPages, log: Tree, compactedRevision: number): LogBo
 }
 
 /** A page that is in use and free would be overwritten by some later transaction. */
-function checkFreePages(pages: LmdbPages): void {
+function checkFreePages(pages: PageReader): void {
   for (const run of readFreePages(pages)) {
     if (!pages.areUnused(run.page, run.pages)) pages.damaged(`page ${run.page} is in use and listed as free`);
   }

@@ -1,10 +1,11 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isClaimFile } from "./claim-directory.ts";
-import { lockFileOf, openLmdbEnvironment } from "./lmdb-environment.ts";
+import { openLmdbEnvironment } from "./lmdb-environment.ts";
 import { corruptFile, foreignFile } from "./lmdb-errors.ts";
 import { formatEntry } from "./lmdb-format.ts";
 import { encodeEntry } from "./lmdb-row.ts";
+import { lockFileOf } from "./lmdb-tables.ts";
 
 const dataName = "store.mdb";
 /** A new store has this name until it is complete, so that a file with the real name always is. */
@@ -46,7 +47,7 @@ export async function createDataFile(directory: string): Promise<void> {
   const environment = await openLmdbEnvironment(unfinished);
   try {
     const row = encodeEntry(formatEntry);
-    await environment.write([{ table: "meta", key: formatEntry.key, row }], { pages: 8 });
+    await environment.write([{ table: "meta", key: formatEntry.key, row }]);
   } finally {
     await environment.close();
   }

@@ -1,10 +1,10 @@
 import type { Engine, Transaction } from "./engine.ts";
 import type { LogBounds } from "./lmdb-check.ts";
-import type { LmdbEnvironment, RowWrite } from "./lmdb-environment.ts";
+import type { LmdbEnvironment } from "./lmdb-environment.ts";
 import { corruptFile } from "./lmdb-errors.ts";
 import { compactedKey } from "./lmdb-format.ts";
-import { pagesForEvents, pagesForRemovals } from "./lmdb-room.ts";
 import { decodeEntry, decodeEvent, encodeEntry, encodeEvent } from "./lmdb-row.ts";
+import type { RowWrite } from "./lmdb-tables.ts";
 import { type Entry, eventKey, type StoreEvent } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
 
@@ -31,40 +31,38 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
   }
 
   async function commit(write: (transaction: Transaction) => void): Promise<void> {
-    // Decided here, against the last commit and what this one has applied; LMDB's transaction only puts.
-    const rows = new Map<string, Buffer | undefined>();
-    const applied = new Map<string, Entry | undefined>();
-    const events: StoreEvent[] = [];
+    // All is decided and encoded before LMDB's transaction begins: that one, in a thread of its own, only puts.
+    const seen = new Map<string, Buffer | undefined>();
+    const rows: RowWrite[] = [];
+    let revision = lastRevision;
+    const rowOf = (key: string) => {
+      if (!seen.has(key)) seen.set(key, environment.get("present", key));
+      return seen.get(key);
+    };
     write({
       get(key) {
-        if (applied.has(key)) return applied.get(key);
-        const row = environment.get("present", key);
-        rows.set(key, row);
+        const row = rowOf(key);
         return row && readEntry(key, row);
       },
       apply(event) {
-        applied.set(eventKey(event), event.kind === "put" ? event.entry : undefined);
-        events.push(event);
+        const key = eventKey(event);
+        const { log, present } = encodeEvent(event, rowOf(key));
+        seen.set(key, present);
+        rows.push({ table: "log", key: event.revision, row: log }, { table: "present", key, row: present });
+        revision = event.revision;
       },
     });
-    const last = events.at(-1);
-    if (!last) return;
-    await environment.write(encodeEvents(events, rows), {
-      pages: pagesForEvents(events),
-      onVisible() {
-        lastRevision = last.revision;
-      },
+    if (rows.length === 0) return;
+    await environment.write(rows, () => {
+      lastRevision = revision;
     });
   }
 
   async function drop(revision: number): Promise<void> {
     if (revision > compactedRevision) {
       const row = encodeEntry({ key: compactedKey, value: Buffer.alloc(0), revision });
-      await environment.write([{ table: "meta", key: compactedKey, row }], {
-        pages: pagesForRemovals(1),
-        onVisible() {
-          compactedRevision = revision;
-        },
+      await environment.write([{ table: "meta", key: compactedKey, row }], () => {
+        compactedRevision = revision;
       });
     }
     // From here on these events do not count any more; those that a crash leaves go with the next compaction.
@@ -72,9 +70,7 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
     while (oldestEvent <= revision && !closing) {
       const end = Math.min(revision + 1, oldestEvent + atOnce);
       try {
-        await environment.write(removeEvents(oldestEvent, end), {
-          pages: pagesForRemovals(end - oldestEvent),
-        });
+        await environment.write(removals(oldestEvent, end));
         oldestEvent = end;
       } catch (error) {
         // On a full disk a small transaction still finds the pages it needs, and each one makes room for a bigger.
@@ -116,21 +112,7 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
   };
 }
 
-/** Encodes while the thread of the transaction already puts what came before. `rows` are those of the keys until now. */
-function* encodeEvents(
-  events: readonly StoreEvent[],
-  rows: Map<string, Buffer | undefined>,
-): Generator<RowWrite> {
-  for (const event of events) {
-    const key = eventKey(event);
-    const encoded = encodeEvent(event, rows.get(key));
-    rows.set(key, encoded.present);
-    yield { table: "log", key: event.revision, row: encoded.log };
-    yield { table: "present", key, row: encoded.present };
-  }
-}
-
-/** Those from one revision up to another, not including it. */
-function* removeEvents(from: number, to: number): Generator<RowWrite> {
-  for (let revision = from; revision < to; revision++) yield { table: "log", key: revision, row: undefined };
+/** Of the events from one revision up to another, not including it. */
+function removals(from: number, to: number): RowWrite[] {
+  return Array.from({ length: to - from }, (_, i) => ({ table: "log", key: from + i, row: undefined }));
 }

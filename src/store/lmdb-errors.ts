@@ -14,11 +14,13 @@ export function foreignFile(path: string, detail: string): StoreError {
   return new StoreError("foreign", `${path} ${detail}. Nothing was changed; choose another directory`);
 }
 
-export function reopening(file: string): StoreError {
-  return new StoreError("unavailable", `${file} is being reopened after a failed write; try again`);
+export function unreadable(file: string, cause: unknown): StoreError {
+  const message = `${file} cannot be read after a failed write; if that lasts, restart`;
+  return new StoreError("unavailable", message, { cause });
 }
 
 export function commitFailed(file: string, cause: unknown): StoreError {
+  if (isStoreError(cause)) return cause;
   if (isOutOfSpace(cause)) {
     return new StoreError("noSpace", `no space left to write ${file}; nothing was written`, { cause });
   }

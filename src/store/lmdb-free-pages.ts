@@ -1,12 +1,12 @@
-import { readFreeRuns, readUint64 } from "./lmdb-page.ts";
-import { type LmdbPages, openLmdbPages } from "./lmdb-pages.ts";
+import { readFreeRuns, readUint64 } from "./lmdb-page-layout.ts";
+import { openPageReader, type PageReader } from "./lmdb-page-reader.ts";
 import { walkTree } from "./lmdb-tree.ts";
 
 /** The flags of the tree of free pages: keys are integers, and the path names a file. */
 const freeTreeFlags = 0x4008;
 
 /** The pages of a data file that a later transaction may take, in runs. */
-export function readFreePages(pages: LmdbPages): { page: number; pages: number }[] {
+export function readFreePages(pages: PageReader): { page: number; pages: number }[] {
   const { free } = pages.meta;
   const runs: { page: number; pages: number }[] = [];
   for (const meta of [pages.meta, pages.olderMeta]) {
@@ -21,7 +21,7 @@ export function readFreePages(pages: LmdbPages): { page: number; pages: number }
 }
 
 export function countFreePages(file: string): number {
-  const pages = openLmdbPages(file);
+  const pages = openPageReader(file);
   try {
     return readFreePages(pages).reduce((sum, run) => sum + run.pages, 0);
   } finally {

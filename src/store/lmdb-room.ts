@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { countFreePages } from "./lmdb-free-pages.ts";
-import { readMetaPages } from "./lmdb-pages.ts";
-import type { StoreEvent } from "./store.ts";
+import { readMetaPages } from "./lmdb-page-reader.ts";
+import type { RowWrite } from "./lmdb-tables.ts";
 
 /**
  * Keeps the data file longer than LMDB needs it, filled with zeros. A full disk then shows here, as an error like any
@@ -40,20 +40,17 @@ export async function openRoom(file: string): Promise<Room> {
 
 const pageBytes = 4_096;
 
-/** An upper bound of the new pages that the transaction of these events takes when it finds no free ones. */
-export function pagesForEvents(events: readonly StoreEvent[]): number {
-  // The list of free pages may need some hundred.
-  let pages = 512;
-  for (const event of events) {
-    const before = event.previous?.value.length ?? 0;
-    const after = event.kind === "put" ? event.entry.value.length : 0;
-    // Of each table a leaf, the one it splits into, and branches above; for big values pages of their own.
-    pages += 6 + Math.ceil(after / pageBytes) + Math.ceil((before + after) / pageBytes);
+/** An upper bound of the new pages that a transaction takes when it finds no free ones. */
+export function estimatePages(rows: readonly RowWrite[]): number {
+  let pages = 0;
+  // For the list of free pages. Less for a compaction, so that it can make room when no other write finds any.
+  let spare = 64;
+  for (const { table, row } of rows) {
+    // A leaf, the one it splits into, and the branches above, which events share; for big rows pages of their own.
+    pages += table === "present" ? 5 : 1;
+    if (!row || table === "meta") continue;
+    pages += Math.ceil(row.length / pageBytes);
+    spare = 512;
   }
-  return pages;
-}
-
-/** Less than for any event, so that a compaction can still make room when no write finds any. */
-export function pagesForRemovals(rows: number): number {
-  return 64 + rows;
+  return pages + spare;
 }

@@ -7,8 +7,8 @@ import {
   readOverflowPlace,
   readPageHeader,
   type Tree,
-} from "./lmdb-page.ts";
-import type { LmdbPages } from "./lmdb-pages.ts";
+} from "./lmdb-page-layout.ts";
+import type { PageReader } from "./lmdb-page-reader.ts";
 
 interface WalkOptions {
   name: string;
@@ -22,7 +22,7 @@ const maxDepth = 32;
  * Visits the leaf nodes of a tree in key order, and throws when the tree is none that LMDB could have written.
  * Answers with the transaction that wrote its root.
  */
-export function walkTree(pages: LmdbPages, tree: Tree, { name, compare, visit }: WalkOptions): number {
+export function walkTree(pages: PageReader, tree: Tree, { name, compare, visit }: WalkOptions): number {
   const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 };
   let lastKey: Buffer | undefined;
   let lowerBound: Buffer | undefined;

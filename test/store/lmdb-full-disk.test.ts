@@ -1,6 +1,6 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { isStoreError } from "../../src/store/store-error.ts";
@@ -10,14 +10,17 @@ const disk = mountSmallDisk(4);
 afterAll(() => disk?.remove());
 
 describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
-  const path = disk?.path ?? "";
+  const directory = join(disk?.path ?? "", "store");
+  const filler = join(disk?.path ?? "", "filler");
+  afterEach(() => {
+    rmSync(directory, { recursive: true, force: true });
+    rmSync(filler, { force: true });
+  });
 
   test("refuses writes and nothing else, and takes them again when there is room", async () => {
-    const directory = join(path, "store");
     const store = await openLmdbStore({ directory });
-    const answered = await writeUntilFull(store);
+    const answered = await writeUntilFull(store, (name, i) => `/${name}/${i}`);
     expect(answered.size).toBeGreaterThan(100);
-
     await expect(store.create("/more", Buffer.alloc(500_000))).rejects.toMatchObject({
       code: "noSpace",
       message: `no space left to write ${join(directory, "store.mdb")}; nothing was written`,
@@ -25,59 +28,68 @@ describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
     await expectAll(store, answered);
     expect((await store.list("/")).entries).toHaveLength(answered.size);
 
-    const abort = new AbortController();
-    const next = store
-      .watch("/", { fromRevision: answered.size + 2, signal: abort.signal })
-      [Symbol.asyncIterator]();
+    const fromRevision = (await store.currentRevision()) + 1;
+    const { signal } = new AbortController();
+    const next = store.watch("/", { fromRevision, signal })[Symbol.asyncIterator]().next();
     disk?.resize(16);
-    expect(await store.create("/more", Buffer.alloc(500_000))).toMatchObject({ kind: "created" });
-    answered.set("/more", answered.size + 2);
-    expect((await next.next()).value).toMatchObject({ entry: { key: "/more" } });
-    abort.abort();
+    expect(await store.create("/more", Buffer.alloc(500_000))).toEqual({
+      kind: "created",
+      revision: fromRevision,
+    });
+    expect((await next).value).toMatchObject({ entry: { key: "/more" } });
     await store.close();
 
     const reopened = await openLmdbStore({ directory });
-    await expectAll(reopened, answered);
+    await expectAll(reopened, answered.set("/more", fromRevision));
     await reopened.close();
+  });
+
+  test("gets room from a compaction", async () => {
+    disk?.resize(24);
+    const store = await openLmdbStore({ directory });
+    const answered = await writeUntilFull(store, (name) => `/${name}`);
+    await expectAll(store, answered);
+    await store.compact(await store.currentRevision());
+    for (const [key, ifRevision] of answered) {
+      expect(await store.update(key, Buffer.alloc(1_000), { ifRevision })).toMatchObject({ kind: "updated" });
+    }
+    await store.close();
   });
 
   test("is said when it is full from the beginning", async () => {
     disk?.resize(4);
-    fill(join(path, "filler"));
-    await expect(openLmdbStore({ directory: join(path, "another") })).rejects.toMatchObject({
-      code: "noSpace",
-    });
+    expect(() => writeFileSync(filler, Buffer.alloc(5_000_000))).toThrow("ENOSPC");
+    await expect(openLmdbStore({ directory })).rejects.toMatchObject({ code: "noSpace" });
   });
 });
 
-/** The revisions of the keys that were written before the disk was full. */
-async function writeUntilFull(store: Store): Promise<Map<string, number>> {
-  const answered = new Map<string, number>();
+/** Creates and updates until the disk is full, and answers with the revisions of the keys. */
+async function writeUntilFull(
+  store: Store,
+  keyOf: (writer: number, i: number) => string,
+): Promise<Map<string, number>> {
+  const revisions = new Map<string, number>();
   let refused = 0;
-  const writer = async (name: number) => {
+  const write = async (writer: number) => {
     for (let i = 0; refused < 50; i++) {
-      const key = `/${name}/${i}`;
+      const key = keyOf(writer, i);
+      const value = Buffer.alloc(1_000, key);
+      const ifRevision = revisions.get(key);
       try {
-        const result = await store.create(key, Buffer.alloc(1_000, key));
-        if (result.kind === "created") answered.set(key, result.revision);
+        const result = await (ifRevision
+          ? store.update(key, value, { ifRevision })
+          : store.create(key, value));
+        if ("revision" in result) revisions.set(key, result.revision);
       } catch (error) {
         if (!isStoreError(error, "noSpace")) throw error;
         refused++;
       }
     }
   };
-  await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(writer));
-  return answered;
+  await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(write));
+  return revisions;
 }
 
-async function expectAll(store: Store, answered: ReadonlyMap<string, number>): Promise<void> {
-  for (const [key, revision] of answered) expect((await store.get(key))?.revision).toBe(revision);
-}
-
-function fill(file: string): void {
-  try {
-    for (;;) writeFileSync(file, Buffer.alloc(65_536), { flag: "a" });
-  } catch {
-    // Full.
-  }
+async function expectAll(store: Store, revisions: ReadonlyMap<string, number>): Promise<void> {
+  for (const [key, revision] of revisions) expect((await store.get(key))?.revision).toBe(revision);
 }

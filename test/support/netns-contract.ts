@@ -1,12 +1,17 @@
+import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { pinNamespaces, unpinNamespaces } from "../../src/runtime/network/pin-namespaces.ts";
+import { releaseAbandoned } from "../../src/runtime/network/release-abandoned.ts";
+import { bundle } from "./bundle.ts";
 import { ask, askFromInside, run, serveInside } from "./netns.ts";
-import { type NetworkFixture, openNetwork, somePod } from "./netns-fixture.ts";
+import { type NetworkFixture, openNetwork } from "./netns-fixture.ts";
+import { somePod } from "./netns-pod.ts";
 
 /** What every network that gives pods addresses of their own promises. Called inside a `describe`. */
 export function testNetworkContract(name: "cni" | "bridge"): void {
@@ -126,5 +131,25 @@ export function testNetworkContract(name: "cni" | "bridge"): void {
     expect(await fixture.traces([pod.podId])).toEqual([]);
     await network.attach(pod);
     await network.check(pod.podId);
+  });
+
+  test("a daemon killed at any moment leaves nothing that the next one does not find and release", async () => {
+    const program = await bundle("test/support/netns-attach-child.ts");
+    for (let round = 0; round < 6; round++) {
+      const firstPort = 30_000 + randomInt(0, 10) * 200;
+      const daemon = spawn(process.execPath, [program, JSON.stringify({ ...fixture.options, firstPort })], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      await once(daemon.stdout, "data");
+      await delay(randomInt(0, 400));
+      const exited = once(daemon, "exit");
+      daemon.kill("SIGKILL");
+      await exited;
+      const next = await fixture.reopen();
+      const left = await next.list();
+      await releaseAbandoned(next, { knownPodIds: new Set(), logger: fixture.options.logger });
+      expect(await next.list()).toEqual([]);
+      expect(await fixture.traces([...left, `killed-${daemon.pid}`])).toEqual([]);
+    }
   });
 }

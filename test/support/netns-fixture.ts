@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { chooseNetwork, type NetworkOptions } from "../../src/runtime/network/choose-network.ts";
-import type { Network, PodNetworkRequest } from "../../src/runtime/network/network.ts";
-import { findTraces } from "./netns.ts";
+import type { Network } from "../../src/runtime/network/network.ts";
+import { findTraces, run } from "./netns.ts";
 
 /** A network in a data directory, with a bridge and addresses of its own. */
 export interface NetworkFixture {
@@ -35,6 +35,7 @@ export async function openNetwork(
     bridge: `kdlt${randomBytes(4).toString("hex")}`,
     subnet: `${range}.0/24`,
     cniConfDir: join(dataDir, "net.d"),
+    cniBinDirs: [join(dataDir, "bin"), "/usr/lib/cni", "/opt/cni/bin"],
     ...overrides,
   };
   const bridge = options.bridge ?? "";
@@ -63,22 +64,10 @@ export async function openNetwork(
       await last.problem();
       await last.close();
       if (existsSync(`/sys/class/net/${bridge}`)) throw new Error(`${bridge} is left`);
+      const rules = (await run("iptables-save")).stdout.split("\n");
+      const left = rules.filter((rule) => rule.includes(bridge) || rule.includes(`${range}.`));
+      if (left.length > 0) throw new Error(`rules are left:\n${left.join("\n")}`);
       await rm(dataDir, { recursive: true });
     },
-  };
-}
-
-let made = 0;
-
-export function somePod(overrides: Partial<PodNetworkRequest> = {}): PodNetworkRequest {
-  const podId = `${randomBytes(8).toString("hex")}n${made++}`;
-  return {
-    podId,
-    namespace: "test",
-    name: podId,
-    uid: podId,
-    portMappings: [],
-    annotations: {},
-    ...overrides,
   };
 }

@@ -14,7 +14,7 @@ export function describeNetworking(name: string, tools: readonly ToolName[], bod
     return;
   }
   const [tool, ...others] = tools;
-  if (tool) describeWithTool(tool, name, () => describeNetworking(name, others, body));
+  if (tool) describeWithTool(tool, name, () => describeNetworking(`with ${tool}`, others, body));
   else body();
 }
 

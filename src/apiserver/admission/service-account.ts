@@ -29,6 +29,8 @@ export function admitServiceAccount(
 ): string | undefined {
   pod.spec ??= { containers: [] };
   const { spec } = pod;
+  // Nobody has looked yet whether there are any: that is said by validation, which comes later.
+  spec.containers ??= [];
   if (isMirrorPod(pod)) return refuseMirrorPod(spec);
   const name = serviceAccountNameOf(pod);
   if (!account) {

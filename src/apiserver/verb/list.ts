@@ -90,6 +90,7 @@ async function chooseSource(
       return time.revision === reader.revision() ? fromCache() : fromStore(time.revision);
     case "continue":
       if (time.token.revision === undefined) return fromCache();
+      await waitForRevision(reader, time.token.revision);
       return time.token.revision === reader.revision() ? fromCache() : fromStore(time.token.revision);
   }
 }

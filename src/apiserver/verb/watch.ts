@@ -4,7 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { isStoreError } from "../../store/store-error.ts";
 import type { WatchSink } from "../api-request.ts";
 import type { CachedObject } from "../cache/cached-object.ts";
-import type { Change } from "../cache/watcher-index.ts";
+import type { Change, WatchScope } from "../cache/watcher-index.ts";
 import { keyPrefix } from "../object-key.ts";
 import type { ObjectReader } from "../object-reader.ts";
 import { matches, type ObjectSelector, scopeOf } from "../object-selector.ts";
@@ -18,6 +18,10 @@ export interface WatchRequest {
   readonly name: string;
   readonly selector: ObjectSelector;
   readonly options: WatchOptions;
+}
+
+interface ScopedRequest extends WatchRequest {
+  readonly scope: WatchScope;
 }
 
 export interface WatchDeps {
@@ -44,10 +48,11 @@ const maxBacklogBytes = 1_024 * 1_024;
  */
 export async function runWatch(deps: WatchDeps, request: WatchRequest, sink: WatchSink): Promise<void> {
   const { clock } = deps;
+  const { resource, namespace, name, selector } = request;
   const timeOver = clock.sleep(watchTimeoutMs(request.options), sink.closed).then(() => sink.end());
   timeOver.catch(() => {});
   try {
-    await feed(deps, request, sink);
+    await feed(deps, { ...request, scope: scopeOf(selector, resource, namespace, name) }, sink);
   } catch (error) {
     if (sink.closed.aborted) return;
     sink.write(deps.presenter.error(toStatusError(error)));
@@ -55,7 +60,7 @@ export async function runWatch(deps: WatchDeps, request: WatchRequest, sink: Wat
   }
 }
 
-async function feed(deps: WatchDeps, request: WatchRequest, sink: WatchSink): Promise<void> {
+async function feed(deps: WatchDeps, request: ScopedRequest, sink: WatchSink): Promise<void> {
   let position = await startPosition(deps, request, sink);
   while (!sink.closed.aborted) {
     position = await catchUp(deps, request, sink, position);
@@ -66,17 +71,18 @@ async function feed(deps: WatchDeps, request: WatchRequest, sink: WatchSink): Pr
 }
 
 /** Writes the initial state where the watch wants it, and answers with the revision after which changes follow. */
-async function startPosition(deps: WatchDeps, request: WatchRequest, sink: WatchSink): Promise<number> {
+async function startPosition(deps: WatchDeps, request: ScopedRequest, sink: WatchSink): Promise<number> {
   const { reader, presenter } = deps;
   const { start } = request.options;
   if (start.kind === "after") return start.revision;
   if (start.kind === "initialEvents") await waitForRevision(reader, start.revision);
-  if (reader.shared && start.kind !== "any") await waitForRevision(reader, await reader.latestRevision());
 
-  const revision = reader.revision();
+  // Where others write too, only the store knows the present; the cache will come to it later.
+  const fromStore = reader.shared && start.kind !== "any";
+  const revision = fromStore ? await reader.latestRevision() : reader.revision();
   // References only: the objects do not change under us, however long the client takes.
-  const objects = [...selected(reader, request)];
-  for (const object of objects) {
+  const objects = fromStore ? storedObjects(reader, request, revision) : [...cachedObjects(reader, request)];
+  for await (const object of objects) {
     sink.write(presenter.added(object));
     if (sink.backlog() > maxBacklogBytes) await sink.drained();
     if (sink.closed.aborted) return revision;
@@ -87,23 +93,38 @@ async function startPosition(deps: WatchDeps, request: WatchRequest, sink: Watch
   return revision;
 }
 
-function* selected(reader: ObjectReader, request: WatchRequest): Generator<CachedObject> {
-  const { resource, namespace, name, selector } = request;
-  const scope = scopeOf(selector, resource, namespace, name);
-  const cache = reader.cache(resource);
-  const single = scope.kind === "object" ? cache.get(scope.key) : undefined;
-  const candidates =
-    scope.kind === "object"
-      ? single
-        ? [single]
-        : []
-      : cache.range(scope.kind === "namespace" ? scope.prefix : keyPrefix(resource));
-  for (const object of candidates) if (matches(selector, object)) yield object;
+function* cachedObjects(reader: ObjectReader, request: ScopedRequest): Generator<CachedObject> {
+  const cache = reader.cache(request.resource);
+  const { scope } = request;
+  if (scope.kind === "object") {
+    const object = cache.get(scope.key);
+    if (object && matches(request.selector, object)) yield object;
+    return;
+  }
+  for (const object of cache.range(prefixOf(request))) if (matches(request.selector, object)) yield object;
+}
+
+async function* storedObjects(
+  reader: ObjectReader,
+  request: ScopedRequest,
+  revision: number,
+): AsyncGenerator<CachedObject> {
+  for await (const object of reader.readAt(request.resource, prefixOf(request), {
+    after: undefined,
+    revision,
+  })) {
+    if (isInScope(request, object.key) && matches(request.selector, object)) yield object;
+  }
+}
+
+function prefixOf(request: ScopedRequest): string {
+  const { scope } = request;
+  return scope.kind === "namespace" ? scope.prefix : keyPrefix(request.resource);
 }
 
 async function catchUp(
   deps: WatchDeps,
-  request: WatchRequest,
+  request: ScopedRequest,
   sink: WatchSink,
   from: number,
 ): Promise<number> {
@@ -124,7 +145,7 @@ async function catchUp(
 /** From the store's log, up to where the cache's own memory of changes begins. */
 async function* olderChanges(
   deps: WatchDeps,
-  request: WatchRequest,
+  request: ScopedRequest,
   sink: WatchSink,
   position: number,
 ): AsyncGenerator<Change> {
@@ -136,9 +157,9 @@ async function* olderChanges(
 }
 
 /** Writes changes as they happen; resolves with the last one's revision when the client goes or falls behind. */
-function live(deps: WatchDeps, request: WatchRequest, sink: WatchSink, from: number): Promise<number> {
+function live(deps: WatchDeps, request: ScopedRequest, sink: WatchSink, from: number): Promise<number> {
   const { reader, presenter } = deps;
-  const { resource, namespace, name, selector, options } = request;
+  const { resource, options } = request;
   return new Promise((resolve) => {
     let position = from;
     const stop = () => {
@@ -147,14 +168,12 @@ function live(deps: WatchDeps, request: WatchRequest, sink: WatchSink, from: num
       sink.closed.removeEventListener("abort", stop);
       resolve(position);
     };
-    const unsubscribe = reader
-      .cache(resource)
-      .watch(scopeOf(selector, resource, namespace, name), (change) => {
-        if (change.revision <= position) return;
-        deliver(deps, request, sink, change);
-        position = change.revision;
-        if (sink.backlog() > maxBacklogBytes) stop();
-      });
+    const unsubscribe = reader.cache(resource).watch(request.scope, (change) => {
+      if (change.revision <= position) return;
+      deliver(deps, request, sink, change);
+      position = change.revision;
+      if (sink.backlog() > maxBacklogBytes) stop();
+    });
     const stopBookmarks = deps.everyMinute(() => {
       // Without events of its own a watch still learns how far it has come, so that it need not start over later.
       position = Math.max(position, reader.revision());
@@ -165,7 +184,7 @@ function live(deps: WatchDeps, request: WatchRequest, sink: WatchSink, from: num
   });
 }
 
-function deliver({ presenter }: WatchDeps, request: WatchRequest, sink: WatchSink, change: Change): void {
+function deliver({ presenter }: WatchDeps, request: ScopedRequest, sink: WatchSink, change: Change): void {
   if (!isInScope(request, change.key)) return;
   const { selector } = request;
   const before = change.before && matches(selector, change.before) ? change.before : undefined;
@@ -175,8 +194,8 @@ function deliver({ presenter }: WatchDeps, request: WatchRequest, sink: WatchSin
   else if (before) sink.write(presenter.deleted(before, change.revision));
 }
 
-function isInScope({ resource, namespace, name, selector }: WatchRequest, key: string): boolean {
-  const scope = scopeOf(selector, resource, namespace, name);
+function isInScope(request: ScopedRequest, key: string): boolean {
+  const { scope } = request;
   if (scope.kind === "object") return key === scope.key;
   return scope.kind !== "namespace" || key.startsWith(scope.prefix);
 }

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { describeKubectl } from "../../support/describe-kubectl.ts";
-import { oneOfEach } from "./one-of-each.ts";
+import { oneOfEach } from "../../support/one-of-each.ts";
 
 describeKubectl("kubectl describe", (cluster, version) => {
   const suffix = version.replace(".", "-");

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { describeKubectl, type KubectlCluster } from "../../support/describe-kubectl.ts";
-import { oneOfEach } from "./one-of-each.ts";
+import { oneOfEach } from "../../support/one-of-each.ts";
 
 /** What `get` shows of each kind, and what `-o wide` adds. */
 const columns = [

@@ -10,10 +10,10 @@ import {
   readMetaPage,
   readOverflowPlace,
   readPageHeader,
-} from "./lmdb-page.ts";
+} from "./lmdb-page-layout.ts";
 
 /** The pages of the last transaction of a data file, each of which may be read once: a tree that reaches one twice is damaged. */
-export interface LmdbPages {
+export interface PageReader {
   readonly meta: MetaPage;
   /** Of the transaction before. */
   readonly olderMeta: MetaPage;
@@ -27,17 +27,17 @@ export interface LmdbPages {
   close(): void;
 }
 
-export function openLmdbPages(file: string): LmdbPages {
+export function openPageReader(file: string): PageReader {
   const handle = openSync(file, "r");
   try {
-    return createPages(file, handle);
+    return createPageReader(file, handle);
   } catch (error) {
     closeSync(handle);
     throw error;
   }
 }
 
-function createPages(file: string, handle: number): LmdbPages {
+function createPageReader(file: string, handle: number): PageReader {
   const { size } = fstatSync(handle);
   const { newest: meta, older: olderMeta } = readMetaPages(file, handle);
   // LMDB may end a file a little before its last page, when that one is free.
