@@ -6,7 +6,11 @@ await import("./generate-schema.mjs");
 
 await rm("dist", { recursive: true, force: true });
 await build({
-  entryPoints: { kindling: "src/cli/main.ts" },
+  entryPoints: {
+    kindling: "src/cli/main.ts",
+    // Runs in a process of its own, away from the daemon's event loop.
+    "unpack-process": "src/runtime/snapshot/unpack-process.ts",
+  },
   outdir: "dist",
   chunkNames: "chunk/[name]-[hash]",
   bundle: true,

@@ -18,8 +18,8 @@ ensure_updated() {
   updated=yes
 }
 
-from_own_suite() { # program package
-  command -v "$1" >/dev/null && return
+from_own_suite() { # program-or-file package
+  { command -v "$1" || [ -e "$1" ]; } >/dev/null && return
   ensure_updated
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >&2
 }
@@ -41,6 +41,15 @@ from_suite() { # suite package folder
 
 from_own_suite etcd etcd-server
 from_own_suite openssl openssl
+from_own_suite runc runc
+from_own_suite conmon conmon
+from_own_suite busybox busybox-static
+from_own_suite ip iproute2
+from_own_suite iptables iptables
+from_own_suite /usr/lib/cni/bridge containernetworking-plugins
+from_own_suite docker-registry docker-registry
+from_own_suite skopeo skopeo
+from_own_suite umoci umoci
 # An older and a newer kubectl: users have both.
 from_suite trixie kubectl kubectl-trixie
 from_suite forky kubectl kubectl-forky

@@ -1,7 +1,7 @@
 import { median } from "./median.ts";
 
 /** What one contestant reaches in one round; bigger is better. */
-export type Measure = () => Promise<number>;
+type Measure = () => Promise<number>;
 
 export interface Comparison {
   /** What is measured, in which unit. */
@@ -43,7 +43,14 @@ export async function runComparisons(
   }));
 }
 
-export function formatNumber(value: number): string {
+export function formatNumber(value = Number.NaN): string {
   if (Number.isNaN(value)) return "-";
-  return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
+  return Number.isInteger(value) || value >= 100
+    ? Math.round(value).toLocaleString("en")
+    : value.toPrecision(3);
+}
+
+export function formatRatio(value = Number.NaN, to = Number.NaN): string {
+  const ratio = value / to;
+  return Number.isNaN(ratio) ? "-" : `${ratio.toFixed(2)}x`;
 }

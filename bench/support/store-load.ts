@@ -7,8 +7,18 @@ const mostWriters = 1_000;
 const events = 200;
 const pageSize = 10_000;
 
-/** What a store is asked to do in a benchmark, on data of its own. */
-export async function createStoreLoad(store: Store, { keys }: { keys: number }) {
+/** What a store is asked to do in a benchmark. */
+export interface StoreLoad {
+  /** Updates of 1 KiB, each writer on a key of its own. */
+  putsPerSecond(writers: number): Promise<number>;
+  /** All keys, in pages. */
+  listedPerSecond(): Promise<number>;
+  /** From the first write to the moment when every watcher has had every event. */
+  deliveriesPerSecond(watchers: number): Promise<number>;
+}
+
+/** Fills the store first. */
+export async function createStoreLoad(store: Store, { keys }: { keys: number }): Promise<StoreLoad> {
   const revisions: number[] = [];
   await each(mostWriters, async (i) => {
     revisions[i] = await create(store, `/bench/put/${i}`);
@@ -17,7 +27,6 @@ export async function createStoreLoad(store: Store, { keys }: { keys: number }) 
   let watchRound = 0;
 
   return {
-    /** Updates of 1 KiB, each writer on a key of its own. */
     putsPerSecond: (writers: number) =>
       ratePerSecond(writers, async (writer) => {
         const ifRevision = revisions[writer] ?? 0;
@@ -41,7 +50,6 @@ export async function createStoreLoad(store: Store, { keys }: { keys: number }) 
       return (1_000 * listed) / (performance.now() - start);
     },
 
-    /** From the first write to the moment when every watcher has had every event. */
     async deliveriesPerSecond(watchers: number) {
       const prefix = `/bench/watch/${watchRound++}/`;
       const done = new AbortController();

@@ -2,6 +2,7 @@ import type { Resource } from "../api/resources.ts";
 import { methodNotAllowed, pathNotFound } from "../api/status-error.ts";
 import type { Answer, ApiRequest, BytesAnswer, WatchAnswer } from "./api-request.ts";
 import { wantsPretty } from "./encode.ts";
+import { limitWarnings } from "./limit-warnings.ts";
 import { negotiate } from "./negotiate.ts";
 import type { ObjectRef } from "./registry.ts";
 import { plainObject, render } from "./render.ts";
@@ -42,10 +43,10 @@ export async function answerRequest(
     return page;
   }
   const review = await deps.review(request, info);
-  if (review) return rendered(deps, request, info.resource ?? reviewResource(info), review);
+  if (review) return rendered(deps, request, info.resource ?? reviewResource(info), async () => review);
   if (!isServed(info)) throw pathNotFound();
   if (info.verb === "watch") return startWatch(deps, request, info);
-  return rendered(deps, request, shownAs(info), await answerServed(deps, request, info));
+  return rendered(deps, request, shownAs(info), () => answerServed(deps, request, info));
 }
 
 /** The kind whose columns a table of the answer has. */
@@ -114,20 +115,24 @@ async function rendered(
   deps: ApiHandlerDeps,
   request: ApiRequest,
   resource: Resource,
-  answer: Answer,
+  ask: () => Promise<Answer>,
 ): Promise<BytesAnswer> {
+  const { headers, query } = request;
+  // Before anything is done: a write whose answer the client cannot read is not made.
+  const representation = negotiate(headers.accept);
+  const includeObject = parseIncludeObject(query.get("includeObject"));
+  const answer = await ask();
   if (answer.kind === "watch") throw new Error("a watch is not rendered");
   if (answer.kind === "bytes") return answer;
-  const { headers, query } = request;
-  const representation = negotiate(headers.accept);
-  return render(answer, {
+  const { warnings, ...bytes } = await render(answer, {
     resource,
     representation,
-    includeObject: parseIncludeObject(query.get("includeObject")),
+    includeObject,
     pretty:
       representation.pretty || wantsPretty({ pretty: query.get("pretty"), userAgent: headers["user-agent"] }),
     now: deps.clock.now(),
   });
+  return warnings ? { ...bytes, warnings: limitWarnings(warnings) } : bytes;
 }
 
 function startWatch(deps: ApiHandlerDeps, request: ApiRequest, info: ServedRequest): WatchAnswer {

@@ -1,10 +1,10 @@
-import { badRequest, unsupportedMediaType } from "../api/status-error.ts";
+import { unsupportedMediaType } from "../api/status-error.ts";
 
 /** The body of a create or update as JSON text, whichever of the three syntaxes it came in. */
 export async function bodyAsJson(body: Buffer, contentType: string | undefined): Promise<string> {
   const mediaType = mediaTypeOf(contentType);
   if (mediaType === "application/json") return body.toString();
-  if (mediaType === "application/yaml") return yamlToJson(body.toString());
+  if (mediaType === "application/yaml") return yamlAsJson(body.toString());
   if (mediaType === "application/vnd.kubernetes.protobuf") return protobufAsJson(body);
   throw unsupportedMediaType(
     "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
@@ -18,17 +18,10 @@ function mediaTypeOf(contentType: string | undefined): string {
   return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
 }
 
-async function yamlToJson(text: string): Promise<string> {
-  // Few clients send YAML: the library is loaded for the first of them.
-  const { parse } = await import("yaml");
-  try {
-    // A few lines of aliases can stand for gigabytes.
-    return JSON.stringify(parse(text, { maxAliasCount: 100 }) ?? null);
-  } catch (error) {
-    throw badRequest(
-      `error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
+async function yamlAsJson(text: string): Promise<string> {
+  // Few clients send YAML: what reads it is loaded for the first of them.
+  const { yamlToJson } = await import("./yaml-body.ts");
+  return yamlToJson(text);
 }
 
 async function protobufAsJson(body: Buffer): Promise<string> {

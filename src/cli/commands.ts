@@ -25,6 +25,16 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./command/apiserver.ts"),
   },
   {
+    name: "runtime",
+    summary: "run the container runtime (CRI) alone, or give it images",
+    load: () => import("./command/runtime.ts"),
+  },
+  {
+    name: "pull",
+    summary: "pull an image over CRI and show how it comes along",
+    load: () => import("./command/pull.ts"),
+  },
+  {
     name: "features",
     summary: "list feature gates with their stage and state",
     load: () => import("./command/features.ts"),

@@ -10,7 +10,7 @@ export interface CompactionPolicy {
   keepRevisions: number;
 }
 
-export const defaultCompactionPolicy: CompactionPolicy = {
+const defaultCompactionPolicy: CompactionPolicy = {
   everyMs: 10_000,
   keepMs: 5 * 60_000,
   keepRevisions: 20_000,

@@ -133,6 +133,15 @@ describe("create", () => {
     expect(warned.json()).not.toHaveProperty("colour");
   });
 
+  test("an answer that the client cannot read is refused before anything is written", async () => {
+    const response = await server.call("POST", configMaps, {
+      body: configMap("unread"),
+      headers: { accept: "image/png" },
+    });
+    expect(response.status).toBe(406);
+    expect((await server.call("GET", `${configMaps}/unread`)).status).toBe(404);
+  });
+
   test("YAML is taken, anything else is 415", async () => {
     const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: from-yaml\n";
     const taken = await server.call("POST", configMaps, {

@@ -25,7 +25,7 @@ test("100 kills of a busy writer lose nothing that was answered and leave nothin
   let before: Known = { entries: new Map(), revision: firstRevision };
   let answered = 0;
   for (let run = 0; run < 100; run++) {
-    const reports = await runAndKill(directory, { run, afterReadyMs: Math.random() * 200 });
+    const reports = await runAndKill(directory, { run, afterReadyMs: Math.random() * 120 });
     answered += reports.filter((report) => report.kind === "answered").length;
     before = await verifyAfterCrash(directory, { before, reports });
   }

@@ -147,7 +147,10 @@ export function testNetworkContract(name: "cni" | "bridge"): void {
       await exited;
       const next = await fixture.reopen();
       const left = await next.list();
-      await releaseAbandoned(next, { knownPodIds: new Set(), logger: fixture.options.logger });
+      await releaseAbandoned(next, {
+        knownPodIds: new Set(),
+        logger: { ...fixture.options.logger, warn: (text, fields) => console.warn(text, fields) },
+      });
       expect(await next.list()).toEqual([]);
       expect(await fixture.traces([...left, `killed-${daemon.pid}`])).toEqual([]);
     }

@@ -45,7 +45,7 @@ export async function openNetwork(
     network,
     options,
     bridge,
-    gateway: `${range}.1`,
+    gateway: `${options.subnet?.split(/\.\d+\//)[0]}.1`,
     reopen: open,
     async traces(podIds) {
       const folders = ["pods", "namespaces", "addresses", `addresses/${bridge}`];

@@ -4,12 +4,18 @@ import { describe } from "vitest";
 
 /** The programs that some tests need, with the Debian package that has each. */
 const packages = {
+  busybox: "busybox-static",
+  conmon: "conmon",
   etcd: "etcd-server",
   kubectl: "kubectl",
   "kubectl-older": "kubectl",
+  runc: "runc",
   ip: "iproute2",
   iptables: "iptables",
   "cni-plugins": "containernetworking-plugins",
+  "docker-registry": "docker-registry",
+  skopeo: "skopeo",
+  umoci: "umoci",
 } as const;
 
 export type ToolName = keyof typeof packages;

@@ -1,0 +1,53 @@
+// One pull by our images in a process of its own, so that its time and peak memory are its own; prints JSON.
+import { readdirSync, readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { createImages } from "../../src/runtime/image/create-images.ts";
+import type { ReportGranularity } from "../../src/runtime/image/images.ts";
+
+const { values: args } = parseArgs({
+  options: {
+    "data-dir": { type: "string", default: "" },
+    "unpack-program": { type: "string", default: "" },
+    reference: { type: "string", default: "" },
+    "interval-bytes": { type: "string", default: "0" },
+  },
+});
+const intervalBytes = Number(args["interval-bytes"]);
+const granularity: ReportGranularity = intervalBytes > 0 ? { kind: "size", intervalBytes } : { kind: "none" };
+const images = await createImages({ dataDir: args["data-dir"], unpackProgram: args["unpack-program"] });
+const signal = new AbortController().signal;
+const startedAt = performance.now();
+let reports = 0;
+for await (const _report of images.pull({ reference: args.reference, granularity, signal })) reports++;
+const ms = performance.now() - startedAt;
+const own = peakKiB(process.pid);
+const helpers = descendants(process.pid).map(peakKiB);
+console.log(JSON.stringify({ ms, reports, daemonMiB: own / 1024, allMiB: (own + sum(helpers)) / 1024 }));
+await images.close();
+
+function peakKiB(pid: number): number {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+function descendants(pid: number): number[] {
+  const parents = readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      const status = readFileSync(`/proc/${name}/status`, "utf8");
+      return [{ pid: Number(name), parent: Number(/PPid:\s+(\d+)/.exec(status)?.[1] ?? 0) }];
+    } catch {
+      return [];
+    }
+  });
+  const below = (of: number): number[] =>
+    parents.filter(({ parent }) => parent === of).flatMap((found) => [found.pid, ...below(found.pid)]);
+  return below(pid);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,121 @@
+import { mkdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type ImageOrder, makeImages, orderFromDaemon } from "../../runtime/control-server.ts";
+import { createImages } from "../../runtime/image/create-images.ts";
+import { startRuntime } from "../../runtime/start-runtime.ts";
+import { claimDataDir } from "../../runtime/state/claim-data-dir.ts";
+import { addLogOptions, loggerOf } from "../log-options.ts";
+import { defaultRuntimeEndpoint } from "../runtime-endpoint-option.ts";
+import { untilStopped } from "../until-stopped.ts";
+
+type RuntimeFlags = Parameters<typeof loggerOf>[0] & {
+  dataDir: string;
+  listen: string;
+  driver: "auto" | "oci" | "host";
+  network?: "cni" | "bridge" | "host";
+};
+
+interface BuildFlags {
+  tag: string;
+  entrypoint?: string[];
+  cmd?: string[];
+  env?: string[];
+}
+
+const examples = `
+Examples:
+  kindling runtime --data-dir /var/lib/kindling/runtime --listen unix:///run/kindling/runtime.sock
+  kindling runtime --driver host
+  kindling runtime import busybox.tar
+  kindling runtime build ./site --tag site:1`;
+
+export function configure(command: Command): void {
+  addLogOptions(command)
+    .option(
+      "--data-dir <dir>",
+      "where images and containers are kept",
+      join(homedir(), ".kindling", "runtime"),
+    )
+    .option("--listen <unix:///path>", "where to serve CRI", defaultRuntimeEndpoint)
+    .addOption(
+      new Option("--driver <driver>", "how containers run: with runc or crun, or with util-linux alone")
+        .choices(["auto", "oci", "host"])
+        .default("auto"),
+    )
+    .addOption(
+      new Option(
+        "--network <network>",
+        "how pods get addresses; chosen by what the machine has unless told",
+      ).choices(["cni", "bridge", "host"]),
+    )
+    .addHelpText("after", examples)
+    .action((flags: RuntimeFlags) => serve(flags));
+
+  command
+    .command("import <file>")
+    .description("take in the images of a docker-archive or an OCI layout")
+    .option("--tag <reference>", "the name to give the image")
+    .action((file: string, flags: { tag?: string }) =>
+      makeAndPrint(command, { kind: "import", path: resolve(file), tag: flags.tag }),
+    );
+  command
+    .command("build <dir>")
+    .description("make an image of one layer from a directory")
+    .requiredOption("--tag <reference>", "the image's name")
+    .option("--entrypoint <json>", 'what it runs: /bin/server or ["/bin/server", "-v"]', parseWords)
+    .option("--cmd <json>", "what it runs, or the arguments of its entry point", parseWords)
+    .option("--env <NAME=value...>", "its environment")
+    .action((dir: string, { tag, entrypoint, cmd, env }: BuildFlags) =>
+      makeAndPrint(command, {
+        kind: "build",
+        options: { directory: resolve(dir), tag, entrypoint, command: cmd, env },
+      }),
+    );
+}
+
+async function serve(flags: RuntimeFlags): Promise<void> {
+  await untilStopped(async (signal) => {
+    const { dataDir, listen, driver, network } = flags;
+    const runtime = await startRuntime({
+      dataDir: resolve(dataDir),
+      listen,
+      driver,
+      network: { wanted: network },
+      logger: loggerOf(flags).component("runtime"),
+    });
+    process.stdout.write(
+      `CRI at ${listen}\ndriver: ${runtime.driver.reason}\nnetwork: ${runtime.network.reason}\n`,
+    );
+    if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
+    await runtime.close();
+  });
+}
+
+/** The daemon does it where one runs; else it is done here, with the directory claimed for as long. */
+async function makeAndPrint(command: Command, order: ImageOrder): Promise<void> {
+  const flags: RuntimeFlags = command.opts();
+  const dataDir = resolve(flags.dataDir);
+  const made = (await orderFromDaemon(dataDir, order)) ?? (await makeHere(dataDir, order));
+  for (const { id, repoTags } of made) process.stdout.write(`${repoTags.join(" ") || "<none>"} ${id}\n`);
+}
+
+async function makeHere(dataDir: string, order: ImageOrder) {
+  await mkdir(dataDir, { recursive: true, mode: 0o711 });
+  const claim = await claimDataDir(dataDir);
+  try {
+    const images = await createImages({ dataDir: join(dataDir, "images") });
+    return await makeImages(images, order).finally(() => images.close());
+  } finally {
+    await claim.release();
+  }
+}
+
+/** A JSON array of strings, or one word. */
+function parseWords(text: string): string[] {
+  if (!text.startsWith("[")) return [text];
+  const words: unknown = JSON.parse(text);
+  if (Array.isArray(words) && words.every((word) => typeof word === "string")) return words;
+  throw new InvalidArgumentError('write it as a JSON array of strings: ["/bin/sh", "-c", "date"]');
+}
