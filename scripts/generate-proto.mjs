@@ -24,7 +24,13 @@ const outputs = [
   {
     proto: "cri.proto",
     folder: "src/cri/generated",
-    options: { ...common, forceLong: "bigint", outputPartialMethods: true, outputJsonMethods: true },
+    options: {
+      ...common,
+      forceLong: "bigint",
+      outputPartialMethods: true,
+      outputJsonMethods: true,
+      useExactTypes: false,
+    },
   },
 ];
 

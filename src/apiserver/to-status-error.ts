@@ -1,4 +1,5 @@
 import {
+  badRequest,
   expired,
   internalError,
   requestTooLarge,
@@ -11,13 +12,19 @@ import { StoreError } from "../store/store-error.ts";
 export function toStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
   if (error instanceof StoreError) return storeFailure(error);
+  // Nobody will read it: it only says, in the metrics, that this was not the server's doing.
+  if (isLostConnection(error)) return badRequest("the client went away before the request was complete");
   return internalError(error instanceof Error ? error.message : String(error));
+}
+
+function isLostConnection(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ECONNRESET";
 }
 
 function storeFailure(error: StoreError): StatusError {
   switch (error.code) {
     case "compacted":
-      return expired(error.message);
+      return expired(`too old resource version: ${error.message}`);
     case "valueTooLarge":
       return requestTooLarge(error.message);
     case "noSpace":

@@ -1,16 +1,12 @@
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { readdirSync, renameSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { claimDirectory } from "./claim-directory.ts";
 
-let directory = "";
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "kindling-claim-"));
-});
-afterEach(() => rmSync(directory, { recursive: true }));
+const directory = temporaryFolder();
 
 test("a directory has one owner at a time", async () => {
   const claim = await claimDirectory(directory);

@@ -1,22 +1,13 @@
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { open } from "lmdb";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { openLmdbEnvironment } from "./lmdb-environment.ts";
 import { encodeEntry } from "./lmdb-row.ts";
 import { openLmdbStore } from "./lmdb-store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "kindling-check-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 beforeAll(async () => {
   const store = await openLmdbStore({ directory: join(folder, "sound") });

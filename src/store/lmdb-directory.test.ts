@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { decideDirectory } from "./lmdb-directory.ts";
 import { openLmdbStore } from "./lmdb-store.ts";
 
@@ -33,8 +33,7 @@ describe("decideDirectory", () => {
 });
 
 describe("the directory of a store", () => {
-  const folder = mkdtempSync(join(tmpdir(), "kindling-directory-"));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
 
   test("is made with all above it, for its owner alone", async () => {
     const directory = join(folder, "deep/down");

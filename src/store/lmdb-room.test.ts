@@ -1,14 +1,13 @@
-import { closeSync, mkdtempSync, openSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { openLmdbEnvironment } from "./lmdb-environment.ts";
 import { readMetaPages } from "./lmdb-page-reader.ts";
 import { estimatePages, openRoom } from "./lmdb-room.ts";
 import type { RowWrite } from "./lmdb-tables.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "kindling-room-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 test("no transaction takes more new pages than estimated", async () => {
   const file = join(folder, "estimate.mdb");

@@ -1,13 +1,12 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { openLmdbStore } from "./lmdb-store.ts";
 import { describeStoreContract } from "./store.contract.ts";
 import type { Store, StoreEvent } from "./store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "kindling-lmdb-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 let directories = 0;
 const newDirectory = () => join(folder, `${directories++}`);

@@ -25,20 +25,22 @@ export function createWatchHub(log: EventLog): WatchHub {
     const { signal, maxBuffered = defaultMaxBuffered } = options;
     let fromRevision = options.fromRevision;
 
-    // Replay reads the log in chunks, so a watch from long ago costs no more memory than one from now.
-    while (fromRevision <= log.lastRevision()) {
+    function checkReadable(): void {
+      if (closedBy) throw closedBy;
       if (fromRevision <= log.compactedRevision()) throw compacted(fromRevision, log.compactedRevision());
-      for (const event of eventsFrom(log, fromRevision)) {
-        if (signal.aborted) return;
-        if (closedBy) throw closedBy;
-        if (log.compactedRevision() >= event.revision)
-          throw compacted(event.revision, log.compactedRevision());
-        fromRevision = event.revision + 1;
-        if (eventKey(event).startsWith(prefix)) yield event;
-      }
     }
+
     if (signal.aborted) return;
-    if (closedBy) throw closedBy;
+    checkReadable();
+    // Replay reads the log in chunks, so a watch from long ago costs no more memory than one from now.
+    for (const event of eventsFrom(log, fromRevision)) {
+      fromRevision = event.revision + 1;
+      if (!eventKey(event).startsWith(prefix)) continue;
+      yield event;
+      // While the reader took its time, what comes next may have been compacted: the log would skip it.
+      if (signal.aborted) return;
+      checkReadable();
+    }
 
     // Nothing was awaited since the log said it had no more: no event can fall between replay and live.
     const watcher: Watcher = {

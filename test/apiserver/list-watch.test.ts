@@ -103,9 +103,14 @@ describe("list", () => {
       ),
     ).toHaveLength(2);
     expect(names(await server.json<List>("GET", `${path}?resourceVersion=0`))).toHaveLength(2);
-    const future = await server.call("GET", `${path}?resourceVersion=99999999`);
-    expect(future.status).toBe(504);
-    expect(future.json<Status>().message).toContain("Too large resource version");
+    const token = Buffer.from('{"v":"meta.k8s.io/v1","rv":99999999,"start":"a"}').toString("base64url");
+    const ofTheFuture = ["resourceVersion=99999999", `continue=${token}`];
+    for (const future of await Promise.all(
+      ofTheFuture.map((query) => server.call("GET", `${path}?${query}`)),
+    )) {
+      expect(future.status).toBe(504);
+      expect(future.json<Status>().message).toContain("Too large resource version");
+    }
     for (const bad of [
       "resourceVersion=x",
       "resourceVersionMatch=Exact",

@@ -155,7 +155,9 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
   });
 
   test("both outlive a restart of etcd, and so does a watch", async () => {
+    await first.json("POST", path, { metadata: { name: "before", labels: { lasting: "" } } });
     const watch = await openWatch(second, `${path}?watch=true&labelSelector=lasting`);
+    await watch.until(1);
     await etcd.kill();
     const down = await first.call("GET", `${path}/nothing`);
     expect(down.status).toBeGreaterThanOrEqual(500);
@@ -173,7 +175,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     await expect
       .poll(async () => (await second.call("GET", `${path}/back`)).status, { timeout: 20_000 })
       .toBe(200);
-    expect((await watch.until(1))[0]?.object.metadata.name).toBe("back");
+    expect((await watch.until(2))[1]?.object.metadata.name).toBe("back");
     watch.close();
   });
 });

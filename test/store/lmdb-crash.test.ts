@@ -1,24 +1,23 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb-store.ts";
 import { firstRevision } from "../../src/store/store.ts";
 import { bundle } from "../support/bundle.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { Report } from "./lmdb-crash-report.ts";
 import { type Known, verifyAfterCrash } from "./lmdb-crash-verify.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "kindling-crash-"));
+const folder = temporaryFolder();
 let writer = "";
 
 beforeAll(async () => {
   writer = await bundle("test/store/lmdb-crash-writer.ts");
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 test("100 kills of a busy writer lose nothing that was answered and leave nothing that was not asked for", async () => {
   const directory = join(folder, "busy");

@@ -9,7 +9,7 @@ import { createRandom, damages } from "./lmdb-damage.ts";
 import { digest, writeALittle } from "./lmdb-damage-sample.ts";
 
 const [file = "", directory = "", from, to] = process.argv.slice(2);
-const sound = readFileSync(file);
+const sound = withoutRoom(readFileSync(file));
 const names = Object.keys(damages);
 
 await tell("sound", sound);
@@ -42,4 +42,12 @@ async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
   } finally {
     await store.close();
   }
+}
+
+/** Without the zeros at the end that the file keeps for later: damage there is none. */
+function withoutRoom(bytes: Buffer): Buffer {
+  const pageSize = 4_096;
+  let end = bytes.length;
+  while (bytes.subarray(end - pageSize, end).every((byte) => byte === 0)) end -= pageSize;
+  return bytes.subarray(0, end);
 }

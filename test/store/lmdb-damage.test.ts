@@ -1,15 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb-store.ts";
 import { bundle } from "../support/bundle.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { damages } from "./lmdb-damage.ts";
 import { fillSample } from "./lmdb-damage-sample.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "kindling-damage-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** KINDLING_DAMAGES asks for more of them than a test run has time for. */
 const seeds = Number(process.env.KINDLING_DAMAGES ?? 200);

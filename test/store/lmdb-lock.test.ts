@@ -1,18 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb-store.ts";
 import { bundle } from "../support/bundle.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const directory = join(mkdtempSync(join(tmpdir(), "kindling-lock-")), "store");
+const directory = join(temporaryFolder(), "store");
 let owner: ChildProcess | undefined;
-afterAll(() => {
-  owner?.kill("SIGKILL");
-  rmSync(join(directory, ".."), { recursive: true });
-});
+afterAll(() => void owner?.kill("SIGKILL"));
 
 test("a directory is refused while another process has it, and free when that one is killed", async () => {
   const writer = await bundle("test/store/lmdb-crash-writer.ts");

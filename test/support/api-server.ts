@@ -75,7 +75,17 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 }
 
 export async function connectClient(url: string, kubeconfig: string): Promise<ApiClient> {
-  const credentials = await readCredentials(kubeconfig);
+  return createClient(url, await readCredentials(kubeconfig));
+}
+
+/** What a TLS client shows: who it is by its certificate, and whom it trusts. */
+interface Credentials {
+  ca: string | Buffer;
+  cert?: string | Buffer;
+  key?: string | Buffer;
+}
+
+export function createClient(url: string, credentials: Credentials): ApiClient {
   const agents = {
     admin: new Agent({ keepAlive: true, maxSockets: 64, ...credentials }),
     anonymous: new Agent({ keepAlive: true, ca: credentials.ca }),

@@ -1,13 +1,12 @@
 import type { Resource } from "../../api/resources.ts";
-import { expired, StatusError } from "../../api/status-error.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { isStoreError } from "../../store/store-error.ts";
 import type { WatchSink } from "../api-request.ts";
 import type { CachedObject } from "../cache/cached-object.ts";
 import type { Change, WatchScope } from "../cache/watcher-index.ts";
 import { keyPrefix } from "../object-key.ts";
 import type { ObjectReader } from "../object-reader.ts";
 import { matches, type ObjectSelector, scopeOf } from "../object-selector.ts";
+import { toStatusError } from "../to-status-error.ts";
 import type { WatchPresenter } from "../watch-presenter.ts";
 import { waitForRevision } from "./list.ts";
 import type { WatchOptions } from "./read-options.ts";
@@ -204,10 +203,4 @@ function isInScope(request: ScopedRequest, key: string): boolean {
 function watchTimeoutMs(options: WatchOptions): number {
   if (options.timeoutSeconds) return options.timeoutSeconds * 1_000;
   return (30 + 30 * Math.random()) * 60_000;
-}
-
-function toStatusError(error: unknown): StatusError {
-  if (error instanceof StatusError) return error;
-  if (isStoreError(error, "compacted")) return expired(`too old resource version: ${error.message}`);
-  throw error;
 }

@@ -2014,10 +2014,10 @@ export const VersionRequest: MessageFns<VersionRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<VersionRequest>, I>>(base?: I): VersionRequest {
-    return VersionRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<VersionRequest>): VersionRequest {
+    return VersionRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<VersionRequest>, I>>(object: I): VersionRequest {
+  fromPartial(object: DeepPartial<VersionRequest>): VersionRequest {
     const message = createBaseVersionRequest();
     message.version = object.version ?? "";
     return message;
@@ -2140,10 +2140,10 @@ export const VersionResponse: MessageFns<VersionResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<VersionResponse>, I>>(base?: I): VersionResponse {
-    return VersionResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<VersionResponse>): VersionResponse {
+    return VersionResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<VersionResponse>, I>>(object: I): VersionResponse {
+  fromPartial(object: DeepPartial<VersionResponse>): VersionResponse {
     const message = createBaseVersionResponse();
     message.version = object.version ?? "";
     message.runtimeName = object.runtimeName ?? "";
@@ -2242,10 +2242,10 @@ export const DNSConfig: MessageFns<DNSConfig> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<DNSConfig>, I>>(base?: I): DNSConfig {
-    return DNSConfig.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DNSConfig>): DNSConfig {
+    return DNSConfig.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DNSConfig>, I>>(object: I): DNSConfig {
+  fromPartial(object: DeepPartial<DNSConfig>): DNSConfig {
     const message = createBaseDNSConfig();
     message.servers = object.servers?.map((e) => e) || [];
     message.searches = object.searches?.map((e) => e) || [];
@@ -2370,10 +2370,10 @@ export const PortMapping: MessageFns<PortMapping> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PortMapping>, I>>(base?: I): PortMapping {
-    return PortMapping.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PortMapping>): PortMapping {
+    return PortMapping.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PortMapping>, I>>(object: I): PortMapping {
+  fromPartial(object: DeepPartial<PortMapping>): PortMapping {
     const message = createBasePortMapping();
     message.protocol = object.protocol ?? 0;
     message.containerPort = object.containerPort ?? 0;
@@ -2632,10 +2632,10 @@ export const Mount: MessageFns<Mount> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Mount>, I>>(base?: I): Mount {
-    return Mount.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Mount>): Mount {
+    return Mount.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Mount>, I>>(object: I): Mount {
+  fromPartial(object: DeepPartial<Mount>): Mount {
     const message = createBaseMount();
     message.containerPath = object.containerPath ?? "";
     message.hostPath = object.hostPath ?? "";
@@ -2751,10 +2751,10 @@ export const IDMapping: MessageFns<IDMapping> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<IDMapping>, I>>(base?: I): IDMapping {
-    return IDMapping.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<IDMapping>): IDMapping {
+    return IDMapping.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<IDMapping>, I>>(object: I): IDMapping {
+  fromPartial(object: DeepPartial<IDMapping>): IDMapping {
     const message = createBaseIDMapping();
     message.hostId = object.hostId ?? 0;
     message.containerId = object.containerId ?? 0;
@@ -2852,10 +2852,10 @@ export const UserNamespace: MessageFns<UserNamespace> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UserNamespace>, I>>(base?: I): UserNamespace {
-    return UserNamespace.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<UserNamespace>): UserNamespace {
+    return UserNamespace.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UserNamespace>, I>>(object: I): UserNamespace {
+  fromPartial(object: DeepPartial<UserNamespace>): UserNamespace {
     const message = createBaseUserNamespace();
     message.mode = object.mode ?? 0;
     message.uids = object.uids?.map((e) => IDMapping.fromPartial(e)) || [];
@@ -2991,10 +2991,10 @@ export const NamespaceOption: MessageFns<NamespaceOption> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<NamespaceOption>, I>>(base?: I): NamespaceOption {
-    return NamespaceOption.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<NamespaceOption>): NamespaceOption {
+    return NamespaceOption.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<NamespaceOption>, I>>(object: I): NamespaceOption {
+  fromPartial(object: DeepPartial<NamespaceOption>): NamespaceOption {
     const message = createBaseNamespaceOption();
     message.network = object.network ?? 0;
     message.pid = object.pid ?? 0;
@@ -3067,10 +3067,10 @@ export const Int64Value: MessageFns<Int64Value> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Int64Value>, I>>(base?: I): Int64Value {
-    return Int64Value.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Int64Value>): Int64Value {
+    return Int64Value.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Int64Value>, I>>(object: I): Int64Value {
+  fromPartial(object: DeepPartial<Int64Value>): Int64Value {
     const message = createBaseInt64Value();
     message.value = (object.value !== undefined && object.value !== null) ? BigInt(object.value) : 0n;
     return message;
@@ -3347,10 +3347,10 @@ export const LinuxSandboxSecurityContext: MessageFns<LinuxSandboxSecurityContext
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxSandboxSecurityContext>, I>>(base?: I): LinuxSandboxSecurityContext {
-    return LinuxSandboxSecurityContext.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxSandboxSecurityContext>): LinuxSandboxSecurityContext {
+    return LinuxSandboxSecurityContext.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxSandboxSecurityContext>, I>>(object: I): LinuxSandboxSecurityContext {
+  fromPartial(object: DeepPartial<LinuxSandboxSecurityContext>): LinuxSandboxSecurityContext {
     const message = createBaseLinuxSandboxSecurityContext();
     message.namespaceOptions = (object.namespaceOptions !== undefined && object.namespaceOptions !== null)
       ? NamespaceOption.fromPartial(object.namespaceOptions)
@@ -3461,10 +3461,10 @@ export const SecurityProfile: MessageFns<SecurityProfile> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<SecurityProfile>, I>>(base?: I): SecurityProfile {
-    return SecurityProfile.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<SecurityProfile>): SecurityProfile {
+    return SecurityProfile.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<SecurityProfile>, I>>(object: I): SecurityProfile {
+  fromPartial(object: DeepPartial<SecurityProfile>): SecurityProfile {
     const message = createBaseSecurityProfile();
     message.profileType = object.profileType ?? 0;
     message.localhostRef = object.localhostRef ?? "";
@@ -3621,10 +3621,10 @@ export const LinuxPodSandboxConfig: MessageFns<LinuxPodSandboxConfig> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxPodSandboxConfig>, I>>(base?: I): LinuxPodSandboxConfig {
-    return LinuxPodSandboxConfig.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxPodSandboxConfig>): LinuxPodSandboxConfig {
+    return LinuxPodSandboxConfig.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxPodSandboxConfig>, I>>(object: I): LinuxPodSandboxConfig {
+  fromPartial(object: DeepPartial<LinuxPodSandboxConfig>): LinuxPodSandboxConfig {
     const message = createBaseLinuxPodSandboxConfig();
     message.cgroupParent = object.cgroupParent ?? "";
     message.securityContext = (object.securityContext !== undefined && object.securityContext !== null)
@@ -3723,14 +3723,10 @@ export const LinuxPodSandboxConfig_SysctlsEntry: MessageFns<LinuxPodSandboxConfi
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxPodSandboxConfig_SysctlsEntry>, I>>(
-    base?: I,
-  ): LinuxPodSandboxConfig_SysctlsEntry {
-    return LinuxPodSandboxConfig_SysctlsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxPodSandboxConfig_SysctlsEntry>): LinuxPodSandboxConfig_SysctlsEntry {
+    return LinuxPodSandboxConfig_SysctlsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxPodSandboxConfig_SysctlsEntry>, I>>(
-    object: I,
-  ): LinuxPodSandboxConfig_SysctlsEntry {
+  fromPartial(object: DeepPartial<LinuxPodSandboxConfig_SysctlsEntry>): LinuxPodSandboxConfig_SysctlsEntry {
     const message = createBaseLinuxPodSandboxConfig_SysctlsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -3842,10 +3838,10 @@ export const PodSandboxMetadata: MessageFns<PodSandboxMetadata> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxMetadata>, I>>(base?: I): PodSandboxMetadata {
-    return PodSandboxMetadata.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxMetadata>): PodSandboxMetadata {
+    return PodSandboxMetadata.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxMetadata>, I>>(object: I): PodSandboxMetadata {
+  fromPartial(object: DeepPartial<PodSandboxMetadata>): PodSandboxMetadata {
     const message = createBasePodSandboxMetadata();
     message.name = object.name ?? "";
     message.uid = object.uid ?? "";
@@ -4084,10 +4080,10 @@ export const PodSandboxConfig: MessageFns<PodSandboxConfig> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxConfig>, I>>(base?: I): PodSandboxConfig {
-    return PodSandboxConfig.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxConfig>): PodSandboxConfig {
+    return PodSandboxConfig.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxConfig>, I>>(object: I): PodSandboxConfig {
+  fromPartial(object: DeepPartial<PodSandboxConfig>): PodSandboxConfig {
     const message = createBasePodSandboxConfig();
     message.metadata = (object.metadata !== undefined && object.metadata !== null)
       ? PodSandboxMetadata.fromPartial(object.metadata)
@@ -4197,10 +4193,10 @@ export const PodSandboxConfig_LabelsEntry: MessageFns<PodSandboxConfig_LabelsEnt
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxConfig_LabelsEntry>, I>>(base?: I): PodSandboxConfig_LabelsEntry {
-    return PodSandboxConfig_LabelsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxConfig_LabelsEntry>): PodSandboxConfig_LabelsEntry {
+    return PodSandboxConfig_LabelsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxConfig_LabelsEntry>, I>>(object: I): PodSandboxConfig_LabelsEntry {
+  fromPartial(object: DeepPartial<PodSandboxConfig_LabelsEntry>): PodSandboxConfig_LabelsEntry {
     const message = createBasePodSandboxConfig_LabelsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -4282,14 +4278,10 @@ export const PodSandboxConfig_AnnotationsEntry: MessageFns<PodSandboxConfig_Anno
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxConfig_AnnotationsEntry>, I>>(
-    base?: I,
-  ): PodSandboxConfig_AnnotationsEntry {
-    return PodSandboxConfig_AnnotationsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxConfig_AnnotationsEntry>): PodSandboxConfig_AnnotationsEntry {
+    return PodSandboxConfig_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxConfig_AnnotationsEntry>, I>>(
-    object: I,
-  ): PodSandboxConfig_AnnotationsEntry {
+  fromPartial(object: DeepPartial<PodSandboxConfig_AnnotationsEntry>): PodSandboxConfig_AnnotationsEntry {
     const message = createBasePodSandboxConfig_AnnotationsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -4375,10 +4367,10 @@ export const RunPodSandboxRequest: MessageFns<RunPodSandboxRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RunPodSandboxRequest>, I>>(base?: I): RunPodSandboxRequest {
-    return RunPodSandboxRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RunPodSandboxRequest>): RunPodSandboxRequest {
+    return RunPodSandboxRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RunPodSandboxRequest>, I>>(object: I): RunPodSandboxRequest {
+  fromPartial(object: DeepPartial<RunPodSandboxRequest>): RunPodSandboxRequest {
     const message = createBaseRunPodSandboxRequest();
     message.config = (object.config !== undefined && object.config !== null)
       ? PodSandboxConfig.fromPartial(object.config)
@@ -4451,10 +4443,10 @@ export const RunPodSandboxResponse: MessageFns<RunPodSandboxResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RunPodSandboxResponse>, I>>(base?: I): RunPodSandboxResponse {
-    return RunPodSandboxResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RunPodSandboxResponse>): RunPodSandboxResponse {
+    return RunPodSandboxResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RunPodSandboxResponse>, I>>(object: I): RunPodSandboxResponse {
+  fromPartial(object: DeepPartial<RunPodSandboxResponse>): RunPodSandboxResponse {
     const message = createBaseRunPodSandboxResponse();
     message.podSandboxId = object.podSandboxId ?? "";
     return message;
@@ -4524,10 +4516,10 @@ export const StopPodSandboxRequest: MessageFns<StopPodSandboxRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<StopPodSandboxRequest>, I>>(base?: I): StopPodSandboxRequest {
-    return StopPodSandboxRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StopPodSandboxRequest>): StopPodSandboxRequest {
+    return StopPodSandboxRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StopPodSandboxRequest>, I>>(object: I): StopPodSandboxRequest {
+  fromPartial(object: DeepPartial<StopPodSandboxRequest>): StopPodSandboxRequest {
     const message = createBaseStopPodSandboxRequest();
     message.podSandboxId = object.podSandboxId ?? "";
     return message;
@@ -4577,10 +4569,10 @@ export const StopPodSandboxResponse: MessageFns<StopPodSandboxResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<StopPodSandboxResponse>, I>>(base?: I): StopPodSandboxResponse {
-    return StopPodSandboxResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StopPodSandboxResponse>): StopPodSandboxResponse {
+    return StopPodSandboxResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StopPodSandboxResponse>, I>>(_: I): StopPodSandboxResponse {
+  fromPartial(_: DeepPartial<StopPodSandboxResponse>): StopPodSandboxResponse {
     const message = createBaseStopPodSandboxResponse();
     return message;
   },
@@ -4649,10 +4641,10 @@ export const RemovePodSandboxRequest: MessageFns<RemovePodSandboxRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RemovePodSandboxRequest>, I>>(base?: I): RemovePodSandboxRequest {
-    return RemovePodSandboxRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RemovePodSandboxRequest>): RemovePodSandboxRequest {
+    return RemovePodSandboxRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RemovePodSandboxRequest>, I>>(object: I): RemovePodSandboxRequest {
+  fromPartial(object: DeepPartial<RemovePodSandboxRequest>): RemovePodSandboxRequest {
     const message = createBaseRemovePodSandboxRequest();
     message.podSandboxId = object.podSandboxId ?? "";
     return message;
@@ -4702,10 +4694,10 @@ export const RemovePodSandboxResponse: MessageFns<RemovePodSandboxResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RemovePodSandboxResponse>, I>>(base?: I): RemovePodSandboxResponse {
-    return RemovePodSandboxResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RemovePodSandboxResponse>): RemovePodSandboxResponse {
+    return RemovePodSandboxResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RemovePodSandboxResponse>, I>>(_: I): RemovePodSandboxResponse {
+  fromPartial(_: DeepPartial<RemovePodSandboxResponse>): RemovePodSandboxResponse {
     const message = createBaseRemovePodSandboxResponse();
     return message;
   },
@@ -4789,10 +4781,10 @@ export const PodSandboxStatusRequest: MessageFns<PodSandboxStatusRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatusRequest>, I>>(base?: I): PodSandboxStatusRequest {
-    return PodSandboxStatusRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatusRequest>): PodSandboxStatusRequest {
+    return PodSandboxStatusRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatusRequest>, I>>(object: I): PodSandboxStatusRequest {
+  fromPartial(object: DeepPartial<PodSandboxStatusRequest>): PodSandboxStatusRequest {
     const message = createBasePodSandboxStatusRequest();
     message.podSandboxId = object.podSandboxId ?? "";
     message.verbose = object.verbose ?? false;
@@ -4857,10 +4849,10 @@ export const PodIP: MessageFns<PodIP> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodIP>, I>>(base?: I): PodIP {
-    return PodIP.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodIP>): PodIP {
+    return PodIP.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodIP>, I>>(object: I): PodIP {
+  fromPartial(object: DeepPartial<PodIP>): PodIP {
     const message = createBasePodIP();
     message.ip = object.ip ?? "";
     return message;
@@ -4945,10 +4937,10 @@ export const PodSandboxNetworkStatus: MessageFns<PodSandboxNetworkStatus> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxNetworkStatus>, I>>(base?: I): PodSandboxNetworkStatus {
-    return PodSandboxNetworkStatus.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxNetworkStatus>): PodSandboxNetworkStatus {
+    return PodSandboxNetworkStatus.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxNetworkStatus>, I>>(object: I): PodSandboxNetworkStatus {
+  fromPartial(object: DeepPartial<PodSandboxNetworkStatus>): PodSandboxNetworkStatus {
     const message = createBasePodSandboxNetworkStatus();
     message.ip = object.ip ?? "";
     message.additionalIps = object.additionalIps?.map((e) => PodIP.fromPartial(e)) || [];
@@ -5013,10 +5005,10 @@ export const Namespace: MessageFns<Namespace> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Namespace>, I>>(base?: I): Namespace {
-    return Namespace.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Namespace>): Namespace {
+    return Namespace.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Namespace>, I>>(object: I): Namespace {
+  fromPartial(object: DeepPartial<Namespace>): Namespace {
     const message = createBaseNamespace();
     message.options = (object.options !== undefined && object.options !== null)
       ? NamespaceOption.fromPartial(object.options)
@@ -5082,10 +5074,10 @@ export const LinuxPodSandboxStatus: MessageFns<LinuxPodSandboxStatus> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxPodSandboxStatus>, I>>(base?: I): LinuxPodSandboxStatus {
-    return LinuxPodSandboxStatus.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxPodSandboxStatus>): LinuxPodSandboxStatus {
+    return LinuxPodSandboxStatus.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxPodSandboxStatus>, I>>(object: I): LinuxPodSandboxStatus {
+  fromPartial(object: DeepPartial<LinuxPodSandboxStatus>): LinuxPodSandboxStatus {
     const message = createBaseLinuxPodSandboxStatus();
     message.namespaces = (object.namespaces !== undefined && object.namespaces !== null)
       ? Namespace.fromPartial(object.namespaces)
@@ -5338,10 +5330,10 @@ export const PodSandboxStatus: MessageFns<PodSandboxStatus> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatus>, I>>(base?: I): PodSandboxStatus {
-    return PodSandboxStatus.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatus>): PodSandboxStatus {
+    return PodSandboxStatus.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatus>, I>>(object: I): PodSandboxStatus {
+  fromPartial(object: DeepPartial<PodSandboxStatus>): PodSandboxStatus {
     const message = createBasePodSandboxStatus();
     message.id = object.id ?? "";
     message.metadata = (object.metadata !== undefined && object.metadata !== null)
@@ -5452,10 +5444,10 @@ export const PodSandboxStatus_LabelsEntry: MessageFns<PodSandboxStatus_LabelsEnt
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatus_LabelsEntry>, I>>(base?: I): PodSandboxStatus_LabelsEntry {
-    return PodSandboxStatus_LabelsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatus_LabelsEntry>): PodSandboxStatus_LabelsEntry {
+    return PodSandboxStatus_LabelsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatus_LabelsEntry>, I>>(object: I): PodSandboxStatus_LabelsEntry {
+  fromPartial(object: DeepPartial<PodSandboxStatus_LabelsEntry>): PodSandboxStatus_LabelsEntry {
     const message = createBasePodSandboxStatus_LabelsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -5537,14 +5529,10 @@ export const PodSandboxStatus_AnnotationsEntry: MessageFns<PodSandboxStatus_Anno
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatus_AnnotationsEntry>, I>>(
-    base?: I,
-  ): PodSandboxStatus_AnnotationsEntry {
-    return PodSandboxStatus_AnnotationsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatus_AnnotationsEntry>): PodSandboxStatus_AnnotationsEntry {
+    return PodSandboxStatus_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatus_AnnotationsEntry>, I>>(
-    object: I,
-  ): PodSandboxStatus_AnnotationsEntry {
+  fromPartial(object: DeepPartial<PodSandboxStatus_AnnotationsEntry>): PodSandboxStatus_AnnotationsEntry {
     const message = createBasePodSandboxStatus_AnnotationsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -5685,10 +5673,10 @@ export const PodSandboxStatusResponse: MessageFns<PodSandboxStatusResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatusResponse>, I>>(base?: I): PodSandboxStatusResponse {
-    return PodSandboxStatusResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatusResponse>): PodSandboxStatusResponse {
+    return PodSandboxStatusResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatusResponse>, I>>(object: I): PodSandboxStatusResponse {
+  fromPartial(object: DeepPartial<PodSandboxStatusResponse>): PodSandboxStatusResponse {
     const message = createBasePodSandboxStatusResponse();
     message.status = (object.status !== undefined && object.status !== null)
       ? PodSandboxStatus.fromPartial(object.status)
@@ -5782,14 +5770,10 @@ export const PodSandboxStatusResponse_InfoEntry: MessageFns<PodSandboxStatusResp
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatusResponse_InfoEntry>, I>>(
-    base?: I,
-  ): PodSandboxStatusResponse_InfoEntry {
-    return PodSandboxStatusResponse_InfoEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatusResponse_InfoEntry>): PodSandboxStatusResponse_InfoEntry {
+    return PodSandboxStatusResponse_InfoEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatusResponse_InfoEntry>, I>>(
-    object: I,
-  ): PodSandboxStatusResponse_InfoEntry {
+  fromPartial(object: DeepPartial<PodSandboxStatusResponse_InfoEntry>): PodSandboxStatusResponse_InfoEntry {
     const message = createBasePodSandboxStatusResponse_InfoEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -5854,10 +5838,10 @@ export const PodSandboxStateValue: MessageFns<PodSandboxStateValue> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStateValue>, I>>(base?: I): PodSandboxStateValue {
-    return PodSandboxStateValue.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStateValue>): PodSandboxStateValue {
+    return PodSandboxStateValue.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStateValue>, I>>(object: I): PodSandboxStateValue {
+  fromPartial(object: DeepPartial<PodSandboxStateValue>): PodSandboxStateValue {
     const message = createBasePodSandboxStateValue();
     message.state = object.state ?? 0;
     return message;
@@ -5988,10 +5972,10 @@ export const PodSandboxFilter: MessageFns<PodSandboxFilter> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxFilter>, I>>(base?: I): PodSandboxFilter {
-    return PodSandboxFilter.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxFilter>): PodSandboxFilter {
+    return PodSandboxFilter.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxFilter>, I>>(object: I): PodSandboxFilter {
+  fromPartial(object: DeepPartial<PodSandboxFilter>): PodSandboxFilter {
     const message = createBasePodSandboxFilter();
     message.id = object.id ?? "";
     message.state = (object.state !== undefined && object.state !== null)
@@ -6084,14 +6068,10 @@ export const PodSandboxFilter_LabelSelectorEntry: MessageFns<PodSandboxFilter_La
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxFilter_LabelSelectorEntry>, I>>(
-    base?: I,
-  ): PodSandboxFilter_LabelSelectorEntry {
-    return PodSandboxFilter_LabelSelectorEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxFilter_LabelSelectorEntry>): PodSandboxFilter_LabelSelectorEntry {
+    return PodSandboxFilter_LabelSelectorEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxFilter_LabelSelectorEntry>, I>>(
-    object: I,
-  ): PodSandboxFilter_LabelSelectorEntry {
+  fromPartial(object: DeepPartial<PodSandboxFilter_LabelSelectorEntry>): PodSandboxFilter_LabelSelectorEntry {
     const message = createBasePodSandboxFilter_LabelSelectorEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -6156,10 +6136,10 @@ export const ListPodSandboxRequest: MessageFns<ListPodSandboxRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListPodSandboxRequest>, I>>(base?: I): ListPodSandboxRequest {
-    return ListPodSandboxRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListPodSandboxRequest>): ListPodSandboxRequest {
+    return ListPodSandboxRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListPodSandboxRequest>, I>>(object: I): ListPodSandboxRequest {
+  fromPartial(object: DeepPartial<ListPodSandboxRequest>): ListPodSandboxRequest {
     const message = createBaseListPodSandboxRequest();
     message.filter = (object.filter !== undefined && object.filter !== null)
       ? PodSandboxFilter.fromPartial(object.filter)
@@ -6372,10 +6352,10 @@ export const PodSandbox: MessageFns<PodSandbox> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandbox>, I>>(base?: I): PodSandbox {
-    return PodSandbox.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandbox>): PodSandbox {
+    return PodSandbox.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandbox>, I>>(object: I): PodSandbox {
+  fromPartial(object: DeepPartial<PodSandbox>): PodSandbox {
     const message = createBasePodSandbox();
     message.id = object.id ?? "";
     message.metadata = (object.metadata !== undefined && object.metadata !== null)
@@ -6480,10 +6460,10 @@ export const PodSandbox_LabelsEntry: MessageFns<PodSandbox_LabelsEntry> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandbox_LabelsEntry>, I>>(base?: I): PodSandbox_LabelsEntry {
-    return PodSandbox_LabelsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandbox_LabelsEntry>): PodSandbox_LabelsEntry {
+    return PodSandbox_LabelsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandbox_LabelsEntry>, I>>(object: I): PodSandbox_LabelsEntry {
+  fromPartial(object: DeepPartial<PodSandbox_LabelsEntry>): PodSandbox_LabelsEntry {
     const message = createBasePodSandbox_LabelsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -6565,10 +6545,10 @@ export const PodSandbox_AnnotationsEntry: MessageFns<PodSandbox_AnnotationsEntry
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandbox_AnnotationsEntry>, I>>(base?: I): PodSandbox_AnnotationsEntry {
-    return PodSandbox_AnnotationsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandbox_AnnotationsEntry>): PodSandbox_AnnotationsEntry {
+    return PodSandbox_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandbox_AnnotationsEntry>, I>>(object: I): PodSandbox_AnnotationsEntry {
+  fromPartial(object: DeepPartial<PodSandbox_AnnotationsEntry>): PodSandbox_AnnotationsEntry {
     const message = createBasePodSandbox_AnnotationsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -6635,10 +6615,10 @@ export const ListPodSandboxResponse: MessageFns<ListPodSandboxResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListPodSandboxResponse>, I>>(base?: I): ListPodSandboxResponse {
-    return ListPodSandboxResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListPodSandboxResponse>): ListPodSandboxResponse {
+    return ListPodSandboxResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListPodSandboxResponse>, I>>(object: I): ListPodSandboxResponse {
+  fromPartial(object: DeepPartial<ListPodSandboxResponse>): ListPodSandboxResponse {
     const message = createBaseListPodSandboxResponse();
     message.items = object.items?.map((e) => PodSandbox.fromPartial(e)) || [];
     return message;
@@ -6708,10 +6688,10 @@ export const PodSandboxStatsRequest: MessageFns<PodSandboxStatsRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatsRequest>, I>>(base?: I): PodSandboxStatsRequest {
-    return PodSandboxStatsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatsRequest>): PodSandboxStatsRequest {
+    return PodSandboxStatsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatsRequest>, I>>(object: I): PodSandboxStatsRequest {
+  fromPartial(object: DeepPartial<PodSandboxStatsRequest>): PodSandboxStatsRequest {
     const message = createBasePodSandboxStatsRequest();
     message.podSandboxId = object.podSandboxId ?? "";
     return message;
@@ -6775,10 +6755,10 @@ export const PodSandboxStatsResponse: MessageFns<PodSandboxStatsResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatsResponse>, I>>(base?: I): PodSandboxStatsResponse {
-    return PodSandboxStatsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatsResponse>): PodSandboxStatsResponse {
+    return PodSandboxStatsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatsResponse>, I>>(object: I): PodSandboxStatsResponse {
+  fromPartial(object: DeepPartial<PodSandboxStatsResponse>): PodSandboxStatsResponse {
     const message = createBasePodSandboxStatsResponse();
     message.stats = (object.stats !== undefined && object.stats !== null)
       ? PodSandboxStats.fromPartial(object.stats)
@@ -6896,10 +6876,10 @@ export const PodSandboxStatsFilter: MessageFns<PodSandboxStatsFilter> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatsFilter>, I>>(base?: I): PodSandboxStatsFilter {
-    return PodSandboxStatsFilter.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatsFilter>): PodSandboxStatsFilter {
+    return PodSandboxStatsFilter.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatsFilter>, I>>(object: I): PodSandboxStatsFilter {
+  fromPartial(object: DeepPartial<PodSandboxStatsFilter>): PodSandboxStatsFilter {
     const message = createBasePodSandboxStatsFilter();
     message.id = object.id ?? "";
     message.labelSelector = (globalThis.Object.entries(object.labelSelector ?? {}) as [string, string][]).reduce(
@@ -6989,14 +6969,10 @@ export const PodSandboxStatsFilter_LabelSelectorEntry: MessageFns<PodSandboxStat
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStatsFilter_LabelSelectorEntry>, I>>(
-    base?: I,
-  ): PodSandboxStatsFilter_LabelSelectorEntry {
-    return PodSandboxStatsFilter_LabelSelectorEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStatsFilter_LabelSelectorEntry>): PodSandboxStatsFilter_LabelSelectorEntry {
+    return PodSandboxStatsFilter_LabelSelectorEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStatsFilter_LabelSelectorEntry>, I>>(
-    object: I,
-  ): PodSandboxStatsFilter_LabelSelectorEntry {
+  fromPartial(object: DeepPartial<PodSandboxStatsFilter_LabelSelectorEntry>): PodSandboxStatsFilter_LabelSelectorEntry {
     const message = createBasePodSandboxStatsFilter_LabelSelectorEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -7061,10 +7037,10 @@ export const ListPodSandboxStatsRequest: MessageFns<ListPodSandboxStatsRequest> 
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListPodSandboxStatsRequest>, I>>(base?: I): ListPodSandboxStatsRequest {
-    return ListPodSandboxStatsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListPodSandboxStatsRequest>): ListPodSandboxStatsRequest {
+    return ListPodSandboxStatsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListPodSandboxStatsRequest>, I>>(object: I): ListPodSandboxStatsRequest {
+  fromPartial(object: DeepPartial<ListPodSandboxStatsRequest>): ListPodSandboxStatsRequest {
     const message = createBaseListPodSandboxStatsRequest();
     message.filter = (object.filter !== undefined && object.filter !== null)
       ? PodSandboxStatsFilter.fromPartial(object.filter)
@@ -7132,10 +7108,10 @@ export const ListPodSandboxStatsResponse: MessageFns<ListPodSandboxStatsResponse
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListPodSandboxStatsResponse>, I>>(base?: I): ListPodSandboxStatsResponse {
-    return ListPodSandboxStatsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListPodSandboxStatsResponse>): ListPodSandboxStatsResponse {
+    return ListPodSandboxStatsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListPodSandboxStatsResponse>, I>>(object: I): ListPodSandboxStatsResponse {
+  fromPartial(object: DeepPartial<ListPodSandboxStatsResponse>): ListPodSandboxStatsResponse {
     const message = createBaseListPodSandboxStatsResponse();
     message.stats = object.stats?.map((e) => PodSandboxStats.fromPartial(e)) || [];
     return message;
@@ -7290,10 +7266,10 @@ export const PodSandboxAttributes: MessageFns<PodSandboxAttributes> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxAttributes>, I>>(base?: I): PodSandboxAttributes {
-    return PodSandboxAttributes.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxAttributes>): PodSandboxAttributes {
+    return PodSandboxAttributes.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxAttributes>, I>>(object: I): PodSandboxAttributes {
+  fromPartial(object: DeepPartial<PodSandboxAttributes>): PodSandboxAttributes {
     const message = createBasePodSandboxAttributes();
     message.id = object.id ?? "";
     message.metadata = (object.metadata !== undefined && object.metadata !== null)
@@ -7395,14 +7371,10 @@ export const PodSandboxAttributes_LabelsEntry: MessageFns<PodSandboxAttributes_L
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxAttributes_LabelsEntry>, I>>(
-    base?: I,
-  ): PodSandboxAttributes_LabelsEntry {
-    return PodSandboxAttributes_LabelsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxAttributes_LabelsEntry>): PodSandboxAttributes_LabelsEntry {
+    return PodSandboxAttributes_LabelsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxAttributes_LabelsEntry>, I>>(
-    object: I,
-  ): PodSandboxAttributes_LabelsEntry {
+  fromPartial(object: DeepPartial<PodSandboxAttributes_LabelsEntry>): PodSandboxAttributes_LabelsEntry {
     const message = createBasePodSandboxAttributes_LabelsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -7484,14 +7456,10 @@ export const PodSandboxAttributes_AnnotationsEntry: MessageFns<PodSandboxAttribu
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxAttributes_AnnotationsEntry>, I>>(
-    base?: I,
-  ): PodSandboxAttributes_AnnotationsEntry {
-    return PodSandboxAttributes_AnnotationsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxAttributes_AnnotationsEntry>): PodSandboxAttributes_AnnotationsEntry {
+    return PodSandboxAttributes_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxAttributes_AnnotationsEntry>, I>>(
-    object: I,
-  ): PodSandboxAttributes_AnnotationsEntry {
+  fromPartial(object: DeepPartial<PodSandboxAttributes_AnnotationsEntry>): PodSandboxAttributes_AnnotationsEntry {
     const message = createBasePodSandboxAttributes_AnnotationsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -7573,10 +7541,10 @@ export const PodSandboxStats: MessageFns<PodSandboxStats> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxStats>, I>>(base?: I): PodSandboxStats {
-    return PodSandboxStats.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxStats>): PodSandboxStats {
+    return PodSandboxStats.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxStats>, I>>(object: I): PodSandboxStats {
+  fromPartial(object: DeepPartial<PodSandboxStats>): PodSandboxStats {
     const message = createBasePodSandboxStats();
     message.attributes = (object.attributes !== undefined && object.attributes !== null)
       ? PodSandboxAttributes.fromPartial(object.attributes)
@@ -7724,10 +7692,10 @@ export const LinuxPodSandboxStats: MessageFns<LinuxPodSandboxStats> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxPodSandboxStats>, I>>(base?: I): LinuxPodSandboxStats {
-    return LinuxPodSandboxStats.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxPodSandboxStats>): LinuxPodSandboxStats {
+    return LinuxPodSandboxStats.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxPodSandboxStats>, I>>(object: I): LinuxPodSandboxStats {
+  fromPartial(object: DeepPartial<LinuxPodSandboxStats>): LinuxPodSandboxStats {
     const message = createBaseLinuxPodSandboxStats();
     message.cpu = (object.cpu !== undefined && object.cpu !== null) ? CpuUsage.fromPartial(object.cpu) : undefined;
     message.memory = (object.memory !== undefined && object.memory !== null)
@@ -7843,10 +7811,10 @@ export const NetworkUsage: MessageFns<NetworkUsage> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<NetworkUsage>, I>>(base?: I): NetworkUsage {
-    return NetworkUsage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<NetworkUsage>): NetworkUsage {
+    return NetworkUsage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<NetworkUsage>, I>>(object: I): NetworkUsage {
+  fromPartial(object: DeepPartial<NetworkUsage>): NetworkUsage {
     const message = createBaseNetworkUsage();
     message.timestamp = (object.timestamp !== undefined && object.timestamp !== null) ? BigInt(object.timestamp) : 0n;
     message.defaultInterface = (object.defaultInterface !== undefined && object.defaultInterface !== null)
@@ -7992,10 +7960,10 @@ export const NetworkInterfaceUsage: MessageFns<NetworkInterfaceUsage> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<NetworkInterfaceUsage>, I>>(base?: I): NetworkInterfaceUsage {
-    return NetworkInterfaceUsage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<NetworkInterfaceUsage>): NetworkInterfaceUsage {
+    return NetworkInterfaceUsage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<NetworkInterfaceUsage>, I>>(object: I): NetworkInterfaceUsage {
+  fromPartial(object: DeepPartial<NetworkInterfaceUsage>): NetworkInterfaceUsage {
     const message = createBaseNetworkInterfaceUsage();
     message.name = object.name ?? "";
     message.rxBytes = (object.rxBytes !== undefined && object.rxBytes !== null)
@@ -8095,10 +8063,10 @@ export const ProcessUsage: MessageFns<ProcessUsage> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ProcessUsage>, I>>(base?: I): ProcessUsage {
-    return ProcessUsage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ProcessUsage>): ProcessUsage {
+    return ProcessUsage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ProcessUsage>, I>>(object: I): ProcessUsage {
+  fromPartial(object: DeepPartial<ProcessUsage>): ProcessUsage {
     const message = createBaseProcessUsage();
     message.timestamp = (object.timestamp !== undefined && object.timestamp !== null) ? BigInt(object.timestamp) : 0n;
     message.processCount = (object.processCount !== undefined && object.processCount !== null)
@@ -8261,10 +8229,10 @@ export const ImageSpec: MessageFns<ImageSpec> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ImageSpec>, I>>(base?: I): ImageSpec {
-    return ImageSpec.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ImageSpec>): ImageSpec {
+    return ImageSpec.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ImageSpec>, I>>(object: I): ImageSpec {
+  fromPartial(object: DeepPartial<ImageSpec>): ImageSpec {
     const message = createBaseImageSpec();
     message.image = object.image ?? "";
     message.annotations = (globalThis.Object.entries(object.annotations ?? {}) as [string, string][]).reduce(
@@ -8357,10 +8325,10 @@ export const ImageSpec_AnnotationsEntry: MessageFns<ImageSpec_AnnotationsEntry> 
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ImageSpec_AnnotationsEntry>, I>>(base?: I): ImageSpec_AnnotationsEntry {
-    return ImageSpec_AnnotationsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ImageSpec_AnnotationsEntry>): ImageSpec_AnnotationsEntry {
+    return ImageSpec_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ImageSpec_AnnotationsEntry>, I>>(object: I): ImageSpec_AnnotationsEntry {
+  fromPartial(object: DeepPartial<ImageSpec_AnnotationsEntry>): ImageSpec_AnnotationsEntry {
     const message = createBaseImageSpec_AnnotationsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -8442,10 +8410,10 @@ export const KeyValue: MessageFns<KeyValue> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<KeyValue>, I>>(base?: I): KeyValue {
-    return KeyValue.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<KeyValue>): KeyValue {
+    return KeyValue.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<KeyValue>, I>>(object: I): KeyValue {
+  fromPartial(object: DeepPartial<KeyValue>): KeyValue {
     const message = createBaseKeyValue();
     message.key = object.key ?? "";
     message.value = object.value ?? Buffer.alloc(0);
@@ -8734,10 +8702,10 @@ export const LinuxContainerResources: MessageFns<LinuxContainerResources> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxContainerResources>, I>>(base?: I): LinuxContainerResources {
-    return LinuxContainerResources.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxContainerResources>): LinuxContainerResources {
+    return LinuxContainerResources.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxContainerResources>, I>>(object: I): LinuxContainerResources {
+  fromPartial(object: DeepPartial<LinuxContainerResources>): LinuxContainerResources {
     const message = createBaseLinuxContainerResources();
     message.cpuPeriod = (object.cpuPeriod !== undefined && object.cpuPeriod !== null) ? BigInt(object.cpuPeriod) : 0n;
     message.cpuQuota = (object.cpuQuota !== undefined && object.cpuQuota !== null) ? BigInt(object.cpuQuota) : 0n;
@@ -8842,14 +8810,10 @@ export const LinuxContainerResources_UnifiedEntry: MessageFns<LinuxContainerReso
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxContainerResources_UnifiedEntry>, I>>(
-    base?: I,
-  ): LinuxContainerResources_UnifiedEntry {
-    return LinuxContainerResources_UnifiedEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxContainerResources_UnifiedEntry>): LinuxContainerResources_UnifiedEntry {
+    return LinuxContainerResources_UnifiedEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxContainerResources_UnifiedEntry>, I>>(
-    object: I,
-  ): LinuxContainerResources_UnifiedEntry {
+  fromPartial(object: DeepPartial<LinuxContainerResources_UnifiedEntry>): LinuxContainerResources_UnifiedEntry {
     const message = createBaseLinuxContainerResources_UnifiedEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -8938,10 +8902,10 @@ export const HugepageLimit: MessageFns<HugepageLimit> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<HugepageLimit>, I>>(base?: I): HugepageLimit {
-    return HugepageLimit.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<HugepageLimit>): HugepageLimit {
+    return HugepageLimit.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<HugepageLimit>, I>>(object: I): HugepageLimit {
+  fromPartial(object: DeepPartial<HugepageLimit>): HugepageLimit {
     const message = createBaseHugepageLimit();
     message.pageSize = object.pageSize ?? "";
     message.limit = (object.limit !== undefined && object.limit !== null) ? BigInt(object.limit) : 0n;
@@ -9053,10 +9017,10 @@ export const SELinuxOption: MessageFns<SELinuxOption> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<SELinuxOption>, I>>(base?: I): SELinuxOption {
-    return SELinuxOption.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<SELinuxOption>): SELinuxOption {
+    return SELinuxOption.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<SELinuxOption>, I>>(object: I): SELinuxOption {
+  fromPartial(object: DeepPartial<SELinuxOption>): SELinuxOption {
     const message = createBaseSELinuxOption();
     message.user = object.user ?? "";
     message.role = object.role ?? "";
@@ -9167,10 +9131,10 @@ export const Capability: MessageFns<Capability> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Capability>, I>>(base?: I): Capability {
-    return Capability.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Capability>): Capability {
+    return Capability.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Capability>, I>>(object: I): Capability {
+  fromPartial(object: DeepPartial<Capability>): Capability {
     const message = createBaseCapability();
     message.addCapabilities = object.addCapabilities?.map((e) => e) || [];
     message.dropCapabilities = object.dropCapabilities?.map((e) => e) || [];
@@ -9565,12 +9529,10 @@ export const LinuxContainerSecurityContext: MessageFns<LinuxContainerSecurityCon
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxContainerSecurityContext>, I>>(base?: I): LinuxContainerSecurityContext {
-    return LinuxContainerSecurityContext.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxContainerSecurityContext>): LinuxContainerSecurityContext {
+    return LinuxContainerSecurityContext.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxContainerSecurityContext>, I>>(
-    object: I,
-  ): LinuxContainerSecurityContext {
+  fromPartial(object: DeepPartial<LinuxContainerSecurityContext>): LinuxContainerSecurityContext {
     const message = createBaseLinuxContainerSecurityContext();
     message.capabilities = (object.capabilities !== undefined && object.capabilities !== null)
       ? Capability.fromPartial(object.capabilities)
@@ -9685,10 +9647,10 @@ export const LinuxContainerConfig: MessageFns<LinuxContainerConfig> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxContainerConfig>, I>>(base?: I): LinuxContainerConfig {
-    return LinuxContainerConfig.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxContainerConfig>): LinuxContainerConfig {
+    return LinuxContainerConfig.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxContainerConfig>, I>>(object: I): LinuxContainerConfig {
+  fromPartial(object: DeepPartial<LinuxContainerConfig>): LinuxContainerConfig {
     const message = createBaseLinuxContainerConfig();
     message.resources = (object.resources !== undefined && object.resources !== null)
       ? LinuxContainerResources.fromPartial(object.resources)
@@ -9816,10 +9778,10 @@ export const LinuxContainerUser: MessageFns<LinuxContainerUser> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxContainerUser>, I>>(base?: I): LinuxContainerUser {
-    return LinuxContainerUser.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxContainerUser>): LinuxContainerUser {
+    return LinuxContainerUser.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxContainerUser>, I>>(object: I): LinuxContainerUser {
+  fromPartial(object: DeepPartial<LinuxContainerUser>): LinuxContainerUser {
     const message = createBaseLinuxContainerUser();
     message.uid = (object.uid !== undefined && object.uid !== null) ? BigInt(object.uid) : 0n;
     message.gid = (object.gid !== undefined && object.gid !== null) ? BigInt(object.gid) : 0n;
@@ -9902,10 +9864,10 @@ export const ContainerMetadata: MessageFns<ContainerMetadata> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerMetadata>, I>>(base?: I): ContainerMetadata {
-    return ContainerMetadata.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerMetadata>): ContainerMetadata {
+    return ContainerMetadata.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerMetadata>, I>>(object: I): ContainerMetadata {
+  fromPartial(object: DeepPartial<ContainerMetadata>): ContainerMetadata {
     const message = createBaseContainerMetadata();
     message.name = object.name ?? "";
     message.attempt = object.attempt ?? 0;
@@ -10010,10 +9972,10 @@ export const Device: MessageFns<Device> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Device>, I>>(base?: I): Device {
-    return Device.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Device>): Device {
+    return Device.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Device>, I>>(object: I): Device {
+  fromPartial(object: DeepPartial<Device>): Device {
     const message = createBaseDevice();
     message.containerPath = object.containerPath ?? "";
     message.hostPath = object.hostPath ?? "";
@@ -10079,10 +10041,10 @@ export const CDIDevice: MessageFns<CDIDevice> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<CDIDevice>, I>>(base?: I): CDIDevice {
-    return CDIDevice.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CDIDevice>): CDIDevice {
+    return CDIDevice.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CDIDevice>, I>>(object: I): CDIDevice {
+  fromPartial(object: DeepPartial<CDIDevice>): CDIDevice {
     const message = createBaseCDIDevice();
     message.name = object.name ?? "";
     return message;
@@ -10470,10 +10432,10 @@ export const ContainerConfig: MessageFns<ContainerConfig> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerConfig>, I>>(base?: I): ContainerConfig {
-    return ContainerConfig.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerConfig>): ContainerConfig {
+    return ContainerConfig.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerConfig>, I>>(object: I): ContainerConfig {
+  fromPartial(object: DeepPartial<ContainerConfig>): ContainerConfig {
     const message = createBaseContainerConfig();
     message.metadata = (object.metadata !== undefined && object.metadata !== null)
       ? ContainerMetadata.fromPartial(object.metadata)
@@ -10592,10 +10554,10 @@ export const ContainerConfig_LabelsEntry: MessageFns<ContainerConfig_LabelsEntry
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerConfig_LabelsEntry>, I>>(base?: I): ContainerConfig_LabelsEntry {
-    return ContainerConfig_LabelsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerConfig_LabelsEntry>): ContainerConfig_LabelsEntry {
+    return ContainerConfig_LabelsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerConfig_LabelsEntry>, I>>(object: I): ContainerConfig_LabelsEntry {
+  fromPartial(object: DeepPartial<ContainerConfig_LabelsEntry>): ContainerConfig_LabelsEntry {
     const message = createBaseContainerConfig_LabelsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -10677,14 +10639,10 @@ export const ContainerConfig_AnnotationsEntry: MessageFns<ContainerConfig_Annota
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerConfig_AnnotationsEntry>, I>>(
-    base?: I,
-  ): ContainerConfig_AnnotationsEntry {
-    return ContainerConfig_AnnotationsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerConfig_AnnotationsEntry>): ContainerConfig_AnnotationsEntry {
+    return ContainerConfig_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerConfig_AnnotationsEntry>, I>>(
-    object: I,
-  ): ContainerConfig_AnnotationsEntry {
+  fromPartial(object: DeepPartial<ContainerConfig_AnnotationsEntry>): ContainerConfig_AnnotationsEntry {
     const message = createBaseContainerConfig_AnnotationsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -10789,10 +10747,10 @@ export const CreateContainerRequest: MessageFns<CreateContainerRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<CreateContainerRequest>, I>>(base?: I): CreateContainerRequest {
-    return CreateContainerRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CreateContainerRequest>): CreateContainerRequest {
+    return CreateContainerRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CreateContainerRequest>, I>>(object: I): CreateContainerRequest {
+  fromPartial(object: DeepPartial<CreateContainerRequest>): CreateContainerRequest {
     const message = createBaseCreateContainerRequest();
     message.podSandboxId = object.podSandboxId ?? "";
     message.config = (object.config !== undefined && object.config !== null)
@@ -10868,10 +10826,10 @@ export const CreateContainerResponse: MessageFns<CreateContainerResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<CreateContainerResponse>, I>>(base?: I): CreateContainerResponse {
-    return CreateContainerResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CreateContainerResponse>): CreateContainerResponse {
+    return CreateContainerResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CreateContainerResponse>, I>>(object: I): CreateContainerResponse {
+  fromPartial(object: DeepPartial<CreateContainerResponse>): CreateContainerResponse {
     const message = createBaseCreateContainerResponse();
     message.containerId = object.containerId ?? "";
     return message;
@@ -10941,10 +10899,10 @@ export const StartContainerRequest: MessageFns<StartContainerRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<StartContainerRequest>, I>>(base?: I): StartContainerRequest {
-    return StartContainerRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StartContainerRequest>): StartContainerRequest {
+    return StartContainerRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StartContainerRequest>, I>>(object: I): StartContainerRequest {
+  fromPartial(object: DeepPartial<StartContainerRequest>): StartContainerRequest {
     const message = createBaseStartContainerRequest();
     message.containerId = object.containerId ?? "";
     return message;
@@ -10994,10 +10952,10 @@ export const StartContainerResponse: MessageFns<StartContainerResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<StartContainerResponse>, I>>(base?: I): StartContainerResponse {
-    return StartContainerResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StartContainerResponse>): StartContainerResponse {
+    return StartContainerResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StartContainerResponse>, I>>(_: I): StartContainerResponse {
+  fromPartial(_: DeepPartial<StartContainerResponse>): StartContainerResponse {
     const message = createBaseStartContainerResponse();
     return message;
   },
@@ -11084,10 +11042,10 @@ export const StopContainerRequest: MessageFns<StopContainerRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<StopContainerRequest>, I>>(base?: I): StopContainerRequest {
-    return StopContainerRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StopContainerRequest>): StopContainerRequest {
+    return StopContainerRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StopContainerRequest>, I>>(object: I): StopContainerRequest {
+  fromPartial(object: DeepPartial<StopContainerRequest>): StopContainerRequest {
     const message = createBaseStopContainerRequest();
     message.containerId = object.containerId ?? "";
     message.timeout = (object.timeout !== undefined && object.timeout !== null) ? BigInt(object.timeout) : 0n;
@@ -11138,10 +11096,10 @@ export const StopContainerResponse: MessageFns<StopContainerResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<StopContainerResponse>, I>>(base?: I): StopContainerResponse {
-    return StopContainerResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StopContainerResponse>): StopContainerResponse {
+    return StopContainerResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StopContainerResponse>, I>>(_: I): StopContainerResponse {
+  fromPartial(_: DeepPartial<StopContainerResponse>): StopContainerResponse {
     const message = createBaseStopContainerResponse();
     return message;
   },
@@ -11210,10 +11168,10 @@ export const RemoveContainerRequest: MessageFns<RemoveContainerRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RemoveContainerRequest>, I>>(base?: I): RemoveContainerRequest {
-    return RemoveContainerRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RemoveContainerRequest>): RemoveContainerRequest {
+    return RemoveContainerRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RemoveContainerRequest>, I>>(object: I): RemoveContainerRequest {
+  fromPartial(object: DeepPartial<RemoveContainerRequest>): RemoveContainerRequest {
     const message = createBaseRemoveContainerRequest();
     message.containerId = object.containerId ?? "";
     return message;
@@ -11263,10 +11221,10 @@ export const RemoveContainerResponse: MessageFns<RemoveContainerResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RemoveContainerResponse>, I>>(base?: I): RemoveContainerResponse {
-    return RemoveContainerResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RemoveContainerResponse>): RemoveContainerResponse {
+    return RemoveContainerResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RemoveContainerResponse>, I>>(_: I): RemoveContainerResponse {
+  fromPartial(_: DeepPartial<RemoveContainerResponse>): RemoveContainerResponse {
     const message = createBaseRemoveContainerResponse();
     return message;
   },
@@ -11329,10 +11287,10 @@ export const ContainerStateValue: MessageFns<ContainerStateValue> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStateValue>, I>>(base?: I): ContainerStateValue {
-    return ContainerStateValue.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStateValue>): ContainerStateValue {
+    return ContainerStateValue.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStateValue>, I>>(object: I): ContainerStateValue {
+  fromPartial(object: DeepPartial<ContainerStateValue>): ContainerStateValue {
     const message = createBaseContainerStateValue();
     message.state = object.state ?? 0;
     return message;
@@ -11482,10 +11440,10 @@ export const ContainerFilter: MessageFns<ContainerFilter> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerFilter>, I>>(base?: I): ContainerFilter {
-    return ContainerFilter.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerFilter>): ContainerFilter {
+    return ContainerFilter.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerFilter>, I>>(object: I): ContainerFilter {
+  fromPartial(object: DeepPartial<ContainerFilter>): ContainerFilter {
     const message = createBaseContainerFilter();
     message.id = object.id ?? "";
     message.state = (object.state !== undefined && object.state !== null)
@@ -11579,14 +11537,10 @@ export const ContainerFilter_LabelSelectorEntry: MessageFns<ContainerFilter_Labe
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerFilter_LabelSelectorEntry>, I>>(
-    base?: I,
-  ): ContainerFilter_LabelSelectorEntry {
-    return ContainerFilter_LabelSelectorEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerFilter_LabelSelectorEntry>): ContainerFilter_LabelSelectorEntry {
+    return ContainerFilter_LabelSelectorEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerFilter_LabelSelectorEntry>, I>>(
-    object: I,
-  ): ContainerFilter_LabelSelectorEntry {
+  fromPartial(object: DeepPartial<ContainerFilter_LabelSelectorEntry>): ContainerFilter_LabelSelectorEntry {
     const message = createBaseContainerFilter_LabelSelectorEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -11651,10 +11605,10 @@ export const ListContainersRequest: MessageFns<ListContainersRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListContainersRequest>, I>>(base?: I): ListContainersRequest {
-    return ListContainersRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListContainersRequest>): ListContainersRequest {
+    return ListContainersRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListContainersRequest>, I>>(object: I): ListContainersRequest {
+  fromPartial(object: DeepPartial<ListContainersRequest>): ListContainersRequest {
     const message = createBaseListContainersRequest();
     message.filter = (object.filter !== undefined && object.filter !== null)
       ? ContainerFilter.fromPartial(object.filter)
@@ -11931,10 +11885,10 @@ export const Container: MessageFns<Container> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Container>, I>>(base?: I): Container {
-    return Container.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Container>): Container {
+    return Container.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Container>, I>>(object: I): Container {
+  fromPartial(object: DeepPartial<Container>): Container {
     const message = createBaseContainer();
     message.id = object.id ?? "";
     message.podSandboxId = object.podSandboxId ?? "";
@@ -12044,10 +11998,10 @@ export const Container_LabelsEntry: MessageFns<Container_LabelsEntry> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Container_LabelsEntry>, I>>(base?: I): Container_LabelsEntry {
-    return Container_LabelsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Container_LabelsEntry>): Container_LabelsEntry {
+    return Container_LabelsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Container_LabelsEntry>, I>>(object: I): Container_LabelsEntry {
+  fromPartial(object: DeepPartial<Container_LabelsEntry>): Container_LabelsEntry {
     const message = createBaseContainer_LabelsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -12129,10 +12083,10 @@ export const Container_AnnotationsEntry: MessageFns<Container_AnnotationsEntry> 
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Container_AnnotationsEntry>, I>>(base?: I): Container_AnnotationsEntry {
-    return Container_AnnotationsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Container_AnnotationsEntry>): Container_AnnotationsEntry {
+    return Container_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Container_AnnotationsEntry>, I>>(object: I): Container_AnnotationsEntry {
+  fromPartial(object: DeepPartial<Container_AnnotationsEntry>): Container_AnnotationsEntry {
     const message = createBaseContainer_AnnotationsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -12201,10 +12155,10 @@ export const ListContainersResponse: MessageFns<ListContainersResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListContainersResponse>, I>>(base?: I): ListContainersResponse {
-    return ListContainersResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListContainersResponse>): ListContainersResponse {
+    return ListContainersResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListContainersResponse>, I>>(object: I): ListContainersResponse {
+  fromPartial(object: DeepPartial<ListContainersResponse>): ListContainersResponse {
     const message = createBaseListContainersResponse();
     message.containers = object.containers?.map((e) => Container.fromPartial(e)) || [];
     return message;
@@ -12289,10 +12243,10 @@ export const ContainerStatusRequest: MessageFns<ContainerStatusRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatusRequest>, I>>(base?: I): ContainerStatusRequest {
-    return ContainerStatusRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatusRequest>): ContainerStatusRequest {
+    return ContainerStatusRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatusRequest>, I>>(object: I): ContainerStatusRequest {
+  fromPartial(object: DeepPartial<ContainerStatusRequest>): ContainerStatusRequest {
     const message = createBaseContainerStatusRequest();
     message.containerId = object.containerId ?? "";
     message.verbose = object.verbose ?? false;
@@ -12736,10 +12690,10 @@ export const ContainerStatus: MessageFns<ContainerStatus> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatus>, I>>(base?: I): ContainerStatus {
-    return ContainerStatus.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatus>): ContainerStatus {
+    return ContainerStatus.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatus>, I>>(object: I): ContainerStatus {
+  fromPartial(object: DeepPartial<ContainerStatus>): ContainerStatus {
     const message = createBaseContainerStatus();
     message.id = object.id ?? "";
     message.metadata = (object.metadata !== undefined && object.metadata !== null)
@@ -12864,10 +12818,10 @@ export const ContainerStatus_LabelsEntry: MessageFns<ContainerStatus_LabelsEntry
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatus_LabelsEntry>, I>>(base?: I): ContainerStatus_LabelsEntry {
-    return ContainerStatus_LabelsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatus_LabelsEntry>): ContainerStatus_LabelsEntry {
+    return ContainerStatus_LabelsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatus_LabelsEntry>, I>>(object: I): ContainerStatus_LabelsEntry {
+  fromPartial(object: DeepPartial<ContainerStatus_LabelsEntry>): ContainerStatus_LabelsEntry {
     const message = createBaseContainerStatus_LabelsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -12949,14 +12903,10 @@ export const ContainerStatus_AnnotationsEntry: MessageFns<ContainerStatus_Annota
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatus_AnnotationsEntry>, I>>(
-    base?: I,
-  ): ContainerStatus_AnnotationsEntry {
-    return ContainerStatus_AnnotationsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatus_AnnotationsEntry>): ContainerStatus_AnnotationsEntry {
+    return ContainerStatus_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatus_AnnotationsEntry>, I>>(
-    object: I,
-  ): ContainerStatus_AnnotationsEntry {
+  fromPartial(object: DeepPartial<ContainerStatus_AnnotationsEntry>): ContainerStatus_AnnotationsEntry {
     const message = createBaseContainerStatus_AnnotationsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -13060,10 +13010,10 @@ export const ContainerStatusResponse: MessageFns<ContainerStatusResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatusResponse>, I>>(base?: I): ContainerStatusResponse {
-    return ContainerStatusResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatusResponse>): ContainerStatusResponse {
+    return ContainerStatusResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatusResponse>, I>>(object: I): ContainerStatusResponse {
+  fromPartial(object: DeepPartial<ContainerStatusResponse>): ContainerStatusResponse {
     const message = createBaseContainerStatusResponse();
     message.status = (object.status !== undefined && object.status !== null)
       ? ContainerStatus.fromPartial(object.status)
@@ -13155,14 +13105,10 @@ export const ContainerStatusResponse_InfoEntry: MessageFns<ContainerStatusRespon
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatusResponse_InfoEntry>, I>>(
-    base?: I,
-  ): ContainerStatusResponse_InfoEntry {
-    return ContainerStatusResponse_InfoEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatusResponse_InfoEntry>): ContainerStatusResponse_InfoEntry {
+    return ContainerStatusResponse_InfoEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatusResponse_InfoEntry>, I>>(
-    object: I,
-  ): ContainerStatusResponse_InfoEntry {
+  fromPartial(object: DeepPartial<ContainerStatusResponse_InfoEntry>): ContainerStatusResponse_InfoEntry {
     const message = createBaseContainerStatusResponse_InfoEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -13227,10 +13173,10 @@ export const ContainerResources: MessageFns<ContainerResources> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerResources>, I>>(base?: I): ContainerResources {
-    return ContainerResources.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerResources>): ContainerResources {
+    return ContainerResources.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerResources>, I>>(object: I): ContainerResources {
+  fromPartial(object: DeepPartial<ContainerResources>): ContainerResources {
     const message = createBaseContainerResources();
     message.linux = (object.linux !== undefined && object.linux !== null)
       ? LinuxContainerResources.fromPartial(object.linux)
@@ -13296,10 +13242,10 @@ export const ContainerUser: MessageFns<ContainerUser> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerUser>, I>>(base?: I): ContainerUser {
-    return ContainerUser.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerUser>): ContainerUser {
+    return ContainerUser.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerUser>, I>>(object: I): ContainerUser {
+  fromPartial(object: DeepPartial<ContainerUser>): ContainerUser {
     const message = createBaseContainerUser();
     message.linux = (object.linux !== undefined && object.linux !== null)
       ? LinuxContainerUser.fromPartial(object.linux)
@@ -13424,12 +13370,10 @@ export const UpdateContainerResourcesRequest: MessageFns<UpdateContainerResource
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UpdateContainerResourcesRequest>, I>>(base?: I): UpdateContainerResourcesRequest {
-    return UpdateContainerResourcesRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<UpdateContainerResourcesRequest>): UpdateContainerResourcesRequest {
+    return UpdateContainerResourcesRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UpdateContainerResourcesRequest>, I>>(
-    object: I,
-  ): UpdateContainerResourcesRequest {
+  fromPartial(object: DeepPartial<UpdateContainerResourcesRequest>): UpdateContainerResourcesRequest {
     const message = createBaseUpdateContainerResourcesRequest();
     message.containerId = object.containerId ?? "";
     message.linux = (object.linux !== undefined && object.linux !== null)
@@ -13527,13 +13471,13 @@ export const UpdateContainerResourcesRequest_AnnotationsEntry: MessageFns<
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UpdateContainerResourcesRequest_AnnotationsEntry>, I>>(
-    base?: I,
+  create(
+    base?: DeepPartial<UpdateContainerResourcesRequest_AnnotationsEntry>,
   ): UpdateContainerResourcesRequest_AnnotationsEntry {
-    return UpdateContainerResourcesRequest_AnnotationsEntry.fromPartial(base ?? ({} as any));
+    return UpdateContainerResourcesRequest_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UpdateContainerResourcesRequest_AnnotationsEntry>, I>>(
-    object: I,
+  fromPartial(
+    object: DeepPartial<UpdateContainerResourcesRequest_AnnotationsEntry>,
   ): UpdateContainerResourcesRequest_AnnotationsEntry {
     const message = createBaseUpdateContainerResourcesRequest_AnnotationsEntry();
     message.key = object.key ?? "";
@@ -13585,14 +13529,10 @@ export const UpdateContainerResourcesResponse: MessageFns<UpdateContainerResourc
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UpdateContainerResourcesResponse>, I>>(
-    base?: I,
-  ): UpdateContainerResourcesResponse {
-    return UpdateContainerResourcesResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<UpdateContainerResourcesResponse>): UpdateContainerResourcesResponse {
+    return UpdateContainerResourcesResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UpdateContainerResourcesResponse>, I>>(
-    _: I,
-  ): UpdateContainerResourcesResponse {
+  fromPartial(_: DeepPartial<UpdateContainerResourcesResponse>): UpdateContainerResourcesResponse {
     const message = createBaseUpdateContainerResourcesResponse();
     return message;
   },
@@ -13694,10 +13634,10 @@ export const ExecSyncRequest: MessageFns<ExecSyncRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ExecSyncRequest>, I>>(base?: I): ExecSyncRequest {
-    return ExecSyncRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ExecSyncRequest>): ExecSyncRequest {
+    return ExecSyncRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ExecSyncRequest>, I>>(object: I): ExecSyncRequest {
+  fromPartial(object: DeepPartial<ExecSyncRequest>): ExecSyncRequest {
     const message = createBaseExecSyncRequest();
     message.containerId = object.containerId ?? "";
     message.cmd = object.cmd?.map((e) => e) || [];
@@ -13799,10 +13739,10 @@ export const ExecSyncResponse: MessageFns<ExecSyncResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ExecSyncResponse>, I>>(base?: I): ExecSyncResponse {
-    return ExecSyncResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ExecSyncResponse>): ExecSyncResponse {
+    return ExecSyncResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ExecSyncResponse>, I>>(object: I): ExecSyncResponse {
+  fromPartial(object: DeepPartial<ExecSyncResponse>): ExecSyncResponse {
     const message = createBaseExecSyncResponse();
     message.stdout = object.stdout ?? Buffer.alloc(0);
     message.stderr = object.stderr ?? Buffer.alloc(0);
@@ -13949,10 +13889,10 @@ export const ExecRequest: MessageFns<ExecRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ExecRequest>, I>>(base?: I): ExecRequest {
-    return ExecRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ExecRequest>): ExecRequest {
+    return ExecRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ExecRequest>, I>>(object: I): ExecRequest {
+  fromPartial(object: DeepPartial<ExecRequest>): ExecRequest {
     const message = createBaseExecRequest();
     message.containerId = object.containerId ?? "";
     message.cmd = object.cmd?.map((e) => e) || [];
@@ -14021,10 +13961,10 @@ export const ExecResponse: MessageFns<ExecResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ExecResponse>, I>>(base?: I): ExecResponse {
-    return ExecResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ExecResponse>): ExecResponse {
+    return ExecResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ExecResponse>, I>>(object: I): ExecResponse {
+  fromPartial(object: DeepPartial<ExecResponse>): ExecResponse {
     const message = createBaseExecResponse();
     message.url = object.url ?? "";
     return message;
@@ -14154,10 +14094,10 @@ export const AttachRequest: MessageFns<AttachRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<AttachRequest>, I>>(base?: I): AttachRequest {
-    return AttachRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<AttachRequest>): AttachRequest {
+    return AttachRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<AttachRequest>, I>>(object: I): AttachRequest {
+  fromPartial(object: DeepPartial<AttachRequest>): AttachRequest {
     const message = createBaseAttachRequest();
     message.containerId = object.containerId ?? "";
     message.stdin = object.stdin ?? false;
@@ -14225,10 +14165,10 @@ export const AttachResponse: MessageFns<AttachResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<AttachResponse>, I>>(base?: I): AttachResponse {
-    return AttachResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<AttachResponse>): AttachResponse {
+    return AttachResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<AttachResponse>, I>>(object: I): AttachResponse {
+  fromPartial(object: DeepPartial<AttachResponse>): AttachResponse {
     const message = createBaseAttachResponse();
     message.url = object.url ?? "";
     return message;
@@ -14327,10 +14267,10 @@ export const PortForwardRequest: MessageFns<PortForwardRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PortForwardRequest>, I>>(base?: I): PortForwardRequest {
-    return PortForwardRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PortForwardRequest>): PortForwardRequest {
+    return PortForwardRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PortForwardRequest>, I>>(object: I): PortForwardRequest {
+  fromPartial(object: DeepPartial<PortForwardRequest>): PortForwardRequest {
     const message = createBasePortForwardRequest();
     message.podSandboxId = object.podSandboxId ?? "";
     message.port = object.port?.map((e) => e) || [];
@@ -14395,10 +14335,10 @@ export const PortForwardResponse: MessageFns<PortForwardResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PortForwardResponse>, I>>(base?: I): PortForwardResponse {
-    return PortForwardResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PortForwardResponse>): PortForwardResponse {
+    return PortForwardResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PortForwardResponse>, I>>(object: I): PortForwardResponse {
+  fromPartial(object: DeepPartial<PortForwardResponse>): PortForwardResponse {
     const message = createBasePortForwardResponse();
     message.url = object.url ?? "";
     return message;
@@ -14462,10 +14402,10 @@ export const ImageFilter: MessageFns<ImageFilter> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ImageFilter>, I>>(base?: I): ImageFilter {
-    return ImageFilter.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ImageFilter>): ImageFilter {
+    return ImageFilter.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ImageFilter>, I>>(object: I): ImageFilter {
+  fromPartial(object: DeepPartial<ImageFilter>): ImageFilter {
     const message = createBaseImageFilter();
     message.image = (object.image !== undefined && object.image !== null)
       ? ImageSpec.fromPartial(object.image)
@@ -14531,10 +14471,10 @@ export const ListImagesRequest: MessageFns<ListImagesRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListImagesRequest>, I>>(base?: I): ListImagesRequest {
-    return ListImagesRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListImagesRequest>): ListImagesRequest {
+    return ListImagesRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListImagesRequest>, I>>(object: I): ListImagesRequest {
+  fromPartial(object: DeepPartial<ListImagesRequest>): ListImagesRequest {
     const message = createBaseListImagesRequest();
     message.filter = (object.filter !== undefined && object.filter !== null)
       ? ImageFilter.fromPartial(object.filter)
@@ -14727,10 +14667,10 @@ export const Image: MessageFns<Image> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Image>, I>>(base?: I): Image {
-    return Image.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Image>): Image {
+    return Image.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Image>, I>>(object: I): Image {
+  fromPartial(object: DeepPartial<Image>): Image {
     const message = createBaseImage();
     message.id = object.id ?? "";
     message.repoTags = object.repoTags?.map((e) => e) || [];
@@ -14801,10 +14741,10 @@ export const ListImagesResponse: MessageFns<ListImagesResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListImagesResponse>, I>>(base?: I): ListImagesResponse {
-    return ListImagesResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListImagesResponse>): ListImagesResponse {
+    return ListImagesResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListImagesResponse>, I>>(object: I): ListImagesResponse {
+  fromPartial(object: DeepPartial<ListImagesResponse>): ListImagesResponse {
     const message = createBaseListImagesResponse();
     message.images = object.images?.map((e) => Image.fromPartial(e)) || [];
     return message;
@@ -14885,10 +14825,10 @@ export const ImageStatusRequest: MessageFns<ImageStatusRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ImageStatusRequest>, I>>(base?: I): ImageStatusRequest {
-    return ImageStatusRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ImageStatusRequest>): ImageStatusRequest {
+    return ImageStatusRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ImageStatusRequest>, I>>(object: I): ImageStatusRequest {
+  fromPartial(object: DeepPartial<ImageStatusRequest>): ImageStatusRequest {
     const message = createBaseImageStatusRequest();
     message.image = (object.image !== undefined && object.image !== null)
       ? ImageSpec.fromPartial(object.image)
@@ -14994,10 +14934,10 @@ export const ImageStatusResponse: MessageFns<ImageStatusResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ImageStatusResponse>, I>>(base?: I): ImageStatusResponse {
-    return ImageStatusResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ImageStatusResponse>): ImageStatusResponse {
+    return ImageStatusResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ImageStatusResponse>, I>>(object: I): ImageStatusResponse {
+  fromPartial(object: DeepPartial<ImageStatusResponse>): ImageStatusResponse {
     const message = createBaseImageStatusResponse();
     message.image = (object.image !== undefined && object.image !== null) ? Image.fromPartial(object.image) : undefined;
     message.info = (globalThis.Object.entries(object.info ?? {}) as [string, string][]).reduce(
@@ -15087,12 +15027,10 @@ export const ImageStatusResponse_InfoEntry: MessageFns<ImageStatusResponse_InfoE
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ImageStatusResponse_InfoEntry>, I>>(base?: I): ImageStatusResponse_InfoEntry {
-    return ImageStatusResponse_InfoEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ImageStatusResponse_InfoEntry>): ImageStatusResponse_InfoEntry {
+    return ImageStatusResponse_InfoEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ImageStatusResponse_InfoEntry>, I>>(
-    object: I,
-  ): ImageStatusResponse_InfoEntry {
+  fromPartial(object: DeepPartial<ImageStatusResponse_InfoEntry>): ImageStatusResponse_InfoEntry {
     const message = createBaseImageStatusResponse_InfoEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -15246,10 +15184,10 @@ export const AuthConfig: MessageFns<AuthConfig> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<AuthConfig>, I>>(base?: I): AuthConfig {
-    return AuthConfig.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<AuthConfig>): AuthConfig {
+    return AuthConfig.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<AuthConfig>, I>>(object: I): AuthConfig {
+  fromPartial(object: DeepPartial<AuthConfig>): AuthConfig {
     const message = createBaseAuthConfig();
     message.username = object.username ?? "";
     message.password = object.password ?? "";
@@ -15373,10 +15311,10 @@ export const PullImageRequest: MessageFns<PullImageRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PullImageRequest>, I>>(base?: I): PullImageRequest {
-    return PullImageRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PullImageRequest>): PullImageRequest {
+    return PullImageRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PullImageRequest>, I>>(object: I): PullImageRequest {
+  fromPartial(object: DeepPartial<PullImageRequest>): PullImageRequest {
     const message = createBasePullImageRequest();
     message.image = (object.image !== undefined && object.image !== null)
       ? ImageSpec.fromPartial(object.image)
@@ -15457,10 +15395,10 @@ export const PullImageResponse: MessageFns<PullImageResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PullImageResponse>, I>>(base?: I): PullImageResponse {
-    return PullImageResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PullImageResponse>): PullImageResponse {
+    return PullImageResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PullImageResponse>, I>>(object: I): PullImageResponse {
+  fromPartial(object: DeepPartial<PullImageResponse>): PullImageResponse {
     const message = createBasePullImageResponse();
     message.imageRef = object.imageRef ?? "";
     return message;
@@ -15600,10 +15538,10 @@ export const PullImageWithProgressRequest: MessageFns<PullImageWithProgressReque
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PullImageWithProgressRequest>, I>>(base?: I): PullImageWithProgressRequest {
-    return PullImageWithProgressRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PullImageWithProgressRequest>): PullImageWithProgressRequest {
+    return PullImageWithProgressRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PullImageWithProgressRequest>, I>>(object: I): PullImageWithProgressRequest {
+  fromPartial(object: DeepPartial<PullImageWithProgressRequest>): PullImageWithProgressRequest {
     const message = createBasePullImageWithProgressRequest();
     message.request = (object.request !== undefined && object.request !== null)
       ? PullImageRequest.fromPartial(object.request)
@@ -15730,12 +15668,10 @@ export const PullImageWithProgressResponse: MessageFns<PullImageWithProgressResp
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PullImageWithProgressResponse>, I>>(base?: I): PullImageWithProgressResponse {
-    return PullImageWithProgressResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PullImageWithProgressResponse>): PullImageWithProgressResponse {
+    return PullImageWithProgressResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PullImageWithProgressResponse>, I>>(
-    object: I,
-  ): PullImageWithProgressResponse {
+  fromPartial(object: DeepPartial<PullImageWithProgressResponse>): PullImageWithProgressResponse {
     const message = createBasePullImageWithProgressResponse();
     message.imageRef = object.imageRef ?? "";
     message.offset = (object.offset !== undefined && object.offset !== null)
@@ -15853,10 +15789,10 @@ export const LayerProgress: MessageFns<LayerProgress> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LayerProgress>, I>>(base?: I): LayerProgress {
-    return LayerProgress.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LayerProgress>): LayerProgress {
+    return LayerProgress.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LayerProgress>, I>>(object: I): LayerProgress {
+  fromPartial(object: DeepPartial<LayerProgress>): LayerProgress {
     const message = createBaseLayerProgress();
     message.layer = object.layer ?? "";
     message.offset = (object.offset !== undefined && object.offset !== null)
@@ -15927,10 +15863,10 @@ export const RemoveImageRequest: MessageFns<RemoveImageRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RemoveImageRequest>, I>>(base?: I): RemoveImageRequest {
-    return RemoveImageRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RemoveImageRequest>): RemoveImageRequest {
+    return RemoveImageRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RemoveImageRequest>, I>>(object: I): RemoveImageRequest {
+  fromPartial(object: DeepPartial<RemoveImageRequest>): RemoveImageRequest {
     const message = createBaseRemoveImageRequest();
     message.image = (object.image !== undefined && object.image !== null)
       ? ImageSpec.fromPartial(object.image)
@@ -15982,10 +15918,10 @@ export const RemoveImageResponse: MessageFns<RemoveImageResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RemoveImageResponse>, I>>(base?: I): RemoveImageResponse {
-    return RemoveImageResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RemoveImageResponse>): RemoveImageResponse {
+    return RemoveImageResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RemoveImageResponse>, I>>(_: I): RemoveImageResponse {
+  fromPartial(_: DeepPartial<RemoveImageResponse>): RemoveImageResponse {
     const message = createBaseRemoveImageResponse();
     return message;
   },
@@ -16054,10 +15990,10 @@ export const NetworkConfig: MessageFns<NetworkConfig> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<NetworkConfig>, I>>(base?: I): NetworkConfig {
-    return NetworkConfig.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<NetworkConfig>): NetworkConfig {
+    return NetworkConfig.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<NetworkConfig>, I>>(object: I): NetworkConfig {
+  fromPartial(object: DeepPartial<NetworkConfig>): NetworkConfig {
     const message = createBaseNetworkConfig();
     message.podCidr = object.podCidr ?? "";
     return message;
@@ -16127,10 +16063,10 @@ export const RuntimeConfig: MessageFns<RuntimeConfig> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RuntimeConfig>, I>>(base?: I): RuntimeConfig {
-    return RuntimeConfig.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RuntimeConfig>): RuntimeConfig {
+    return RuntimeConfig.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RuntimeConfig>, I>>(object: I): RuntimeConfig {
+  fromPartial(object: DeepPartial<RuntimeConfig>): RuntimeConfig {
     const message = createBaseRuntimeConfig();
     message.networkConfig = (object.networkConfig !== undefined && object.networkConfig !== null)
       ? NetworkConfig.fromPartial(object.networkConfig)
@@ -16202,10 +16138,10 @@ export const UpdateRuntimeConfigRequest: MessageFns<UpdateRuntimeConfigRequest> 
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UpdateRuntimeConfigRequest>, I>>(base?: I): UpdateRuntimeConfigRequest {
-    return UpdateRuntimeConfigRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<UpdateRuntimeConfigRequest>): UpdateRuntimeConfigRequest {
+    return UpdateRuntimeConfigRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UpdateRuntimeConfigRequest>, I>>(object: I): UpdateRuntimeConfigRequest {
+  fromPartial(object: DeepPartial<UpdateRuntimeConfigRequest>): UpdateRuntimeConfigRequest {
     const message = createBaseUpdateRuntimeConfigRequest();
     message.runtimeConfig = (object.runtimeConfig !== undefined && object.runtimeConfig !== null)
       ? RuntimeConfig.fromPartial(object.runtimeConfig)
@@ -16257,10 +16193,10 @@ export const UpdateRuntimeConfigResponse: MessageFns<UpdateRuntimeConfigResponse
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UpdateRuntimeConfigResponse>, I>>(base?: I): UpdateRuntimeConfigResponse {
-    return UpdateRuntimeConfigResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<UpdateRuntimeConfigResponse>): UpdateRuntimeConfigResponse {
+    return UpdateRuntimeConfigResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UpdateRuntimeConfigResponse>, I>>(_: I): UpdateRuntimeConfigResponse {
+  fromPartial(_: DeepPartial<UpdateRuntimeConfigResponse>): UpdateRuntimeConfigResponse {
     const message = createBaseUpdateRuntimeConfigResponse();
     return message;
   },
@@ -16370,10 +16306,10 @@ export const RuntimeCondition: MessageFns<RuntimeCondition> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RuntimeCondition>, I>>(base?: I): RuntimeCondition {
-    return RuntimeCondition.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RuntimeCondition>): RuntimeCondition {
+    return RuntimeCondition.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RuntimeCondition>, I>>(object: I): RuntimeCondition {
+  fromPartial(object: DeepPartial<RuntimeCondition>): RuntimeCondition {
     const message = createBaseRuntimeCondition();
     message.type = object.type ?? "";
     message.status = object.status ?? false;
@@ -16444,10 +16380,10 @@ export const RuntimeStatus: MessageFns<RuntimeStatus> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RuntimeStatus>, I>>(base?: I): RuntimeStatus {
-    return RuntimeStatus.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RuntimeStatus>): RuntimeStatus {
+    return RuntimeStatus.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RuntimeStatus>, I>>(object: I): RuntimeStatus {
+  fromPartial(object: DeepPartial<RuntimeStatus>): RuntimeStatus {
     const message = createBaseRuntimeStatus();
     message.conditions = object.conditions?.map((e) => RuntimeCondition.fromPartial(e)) || [];
     return message;
@@ -16511,10 +16447,10 @@ export const StatusRequest: MessageFns<StatusRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<StatusRequest>, I>>(base?: I): StatusRequest {
-    return StatusRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StatusRequest>): StatusRequest {
+    return StatusRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StatusRequest>, I>>(object: I): StatusRequest {
+  fromPartial(object: DeepPartial<StatusRequest>): StatusRequest {
     const message = createBaseStatusRequest();
     message.verbose = object.verbose ?? false;
     return message;
@@ -16603,10 +16539,10 @@ export const RuntimeHandlerFeatures: MessageFns<RuntimeHandlerFeatures> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RuntimeHandlerFeatures>, I>>(base?: I): RuntimeHandlerFeatures {
-    return RuntimeHandlerFeatures.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RuntimeHandlerFeatures>): RuntimeHandlerFeatures {
+    return RuntimeHandlerFeatures.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RuntimeHandlerFeatures>, I>>(object: I): RuntimeHandlerFeatures {
+  fromPartial(object: DeepPartial<RuntimeHandlerFeatures>): RuntimeHandlerFeatures {
     const message = createBaseRuntimeHandlerFeatures();
     message.recursiveReadOnlyMounts = object.recursiveReadOnlyMounts ?? false;
     message.userNamespaces = object.userNamespaces ?? false;
@@ -16688,10 +16624,10 @@ export const RuntimeHandler: MessageFns<RuntimeHandler> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RuntimeHandler>, I>>(base?: I): RuntimeHandler {
-    return RuntimeHandler.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RuntimeHandler>): RuntimeHandler {
+    return RuntimeHandler.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RuntimeHandler>, I>>(object: I): RuntimeHandler {
+  fromPartial(object: DeepPartial<RuntimeHandler>): RuntimeHandler {
     const message = createBaseRuntimeHandler();
     message.name = object.name ?? "";
     message.features = (object.features !== undefined && object.features !== null)
@@ -16802,10 +16738,10 @@ export const RuntimeFeatures: MessageFns<RuntimeFeatures> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RuntimeFeatures>, I>>(base?: I): RuntimeFeatures {
-    return RuntimeFeatures.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RuntimeFeatures>): RuntimeFeatures {
+    return RuntimeFeatures.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RuntimeFeatures>, I>>(object: I): RuntimeFeatures {
+  fromPartial(object: DeepPartial<RuntimeFeatures>): RuntimeFeatures {
     const message = createBaseRuntimeFeatures();
     message.supplementalGroupsPolicy = object.supplementalGroupsPolicy ?? false;
     message.userNamespacesHostNetwork = object.userNamespacesHostNetwork ?? false;
@@ -16944,10 +16880,10 @@ export const StatusResponse: MessageFns<StatusResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<StatusResponse>, I>>(base?: I): StatusResponse {
-    return StatusResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StatusResponse>): StatusResponse {
+    return StatusResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StatusResponse>, I>>(object: I): StatusResponse {
+  fromPartial(object: DeepPartial<StatusResponse>): StatusResponse {
     const message = createBaseStatusResponse();
     message.status = (object.status !== undefined && object.status !== null)
       ? RuntimeStatus.fromPartial(object.status)
@@ -17043,10 +16979,10 @@ export const StatusResponse_InfoEntry: MessageFns<StatusResponse_InfoEntry> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<StatusResponse_InfoEntry>, I>>(base?: I): StatusResponse_InfoEntry {
-    return StatusResponse_InfoEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<StatusResponse_InfoEntry>): StatusResponse_InfoEntry {
+    return StatusResponse_InfoEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<StatusResponse_InfoEntry>, I>>(object: I): StatusResponse_InfoEntry {
+  fromPartial(object: DeepPartial<StatusResponse_InfoEntry>): StatusResponse_InfoEntry {
     const message = createBaseStatusResponse_InfoEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -17097,10 +17033,10 @@ export const ImageFsInfoRequest: MessageFns<ImageFsInfoRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ImageFsInfoRequest>, I>>(base?: I): ImageFsInfoRequest {
-    return ImageFsInfoRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ImageFsInfoRequest>): ImageFsInfoRequest {
+    return ImageFsInfoRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ImageFsInfoRequest>, I>>(_: I): ImageFsInfoRequest {
+  fromPartial(_: DeepPartial<ImageFsInfoRequest>): ImageFsInfoRequest {
     const message = createBaseImageFsInfoRequest();
     return message;
   },
@@ -17166,10 +17102,10 @@ export const UInt64Value: MessageFns<UInt64Value> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UInt64Value>, I>>(base?: I): UInt64Value {
-    return UInt64Value.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<UInt64Value>): UInt64Value {
+    return UInt64Value.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UInt64Value>, I>>(object: I): UInt64Value {
+  fromPartial(object: DeepPartial<UInt64Value>): UInt64Value {
     const message = createBaseUInt64Value();
     message.value = (object.value !== undefined && object.value !== null) ? BigInt(object.value) : 0n;
     return message;
@@ -17233,10 +17169,10 @@ export const UInt32Value: MessageFns<UInt32Value> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UInt32Value>, I>>(base?: I): UInt32Value {
-    return UInt32Value.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<UInt32Value>): UInt32Value {
+    return UInt32Value.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UInt32Value>, I>>(object: I): UInt32Value {
+  fromPartial(object: DeepPartial<UInt32Value>): UInt32Value {
     const message = createBaseUInt32Value();
     message.value = object.value ?? 0;
     return message;
@@ -17300,10 +17236,10 @@ export const FilesystemIdentifier: MessageFns<FilesystemIdentifier> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<FilesystemIdentifier>, I>>(base?: I): FilesystemIdentifier {
-    return FilesystemIdentifier.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FilesystemIdentifier>): FilesystemIdentifier {
+    return FilesystemIdentifier.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FilesystemIdentifier>, I>>(object: I): FilesystemIdentifier {
+  fromPartial(object: DeepPartial<FilesystemIdentifier>): FilesystemIdentifier {
     const message = createBaseFilesystemIdentifier();
     message.mountpoint = object.mountpoint ?? "";
     return message;
@@ -17429,10 +17365,10 @@ export const FilesystemUsage: MessageFns<FilesystemUsage> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<FilesystemUsage>, I>>(base?: I): FilesystemUsage {
-    return FilesystemUsage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<FilesystemUsage>): FilesystemUsage {
+    return FilesystemUsage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<FilesystemUsage>, I>>(object: I): FilesystemUsage {
+  fromPartial(object: DeepPartial<FilesystemUsage>): FilesystemUsage {
     const message = createBaseFilesystemUsage();
     message.timestamp = (object.timestamp !== undefined && object.timestamp !== null) ? BigInt(object.timestamp) : 0n;
     message.fsId = (object.fsId !== undefined && object.fsId !== null)
@@ -17530,10 +17466,10 @@ export const ImageFsInfoResponse: MessageFns<ImageFsInfoResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ImageFsInfoResponse>, I>>(base?: I): ImageFsInfoResponse {
-    return ImageFsInfoResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ImageFsInfoResponse>): ImageFsInfoResponse {
+    return ImageFsInfoResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ImageFsInfoResponse>, I>>(object: I): ImageFsInfoResponse {
+  fromPartial(object: DeepPartial<ImageFsInfoResponse>): ImageFsInfoResponse {
     const message = createBaseImageFsInfoResponse();
     message.imageFilesystems = object.imageFilesystems?.map((e) => FilesystemUsage.fromPartial(e)) || [];
     message.containerFilesystems = object.containerFilesystems?.map((e) => FilesystemUsage.fromPartial(e)) || [];
@@ -17604,10 +17540,10 @@ export const ContainerStatsRequest: MessageFns<ContainerStatsRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatsRequest>, I>>(base?: I): ContainerStatsRequest {
-    return ContainerStatsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatsRequest>): ContainerStatsRequest {
+    return ContainerStatsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatsRequest>, I>>(object: I): ContainerStatsRequest {
+  fromPartial(object: DeepPartial<ContainerStatsRequest>): ContainerStatsRequest {
     const message = createBaseContainerStatsRequest();
     message.containerId = object.containerId ?? "";
     return message;
@@ -17671,10 +17607,10 @@ export const ContainerStatsResponse: MessageFns<ContainerStatsResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatsResponse>, I>>(base?: I): ContainerStatsResponse {
-    return ContainerStatsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatsResponse>): ContainerStatsResponse {
+    return ContainerStatsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatsResponse>, I>>(object: I): ContainerStatsResponse {
+  fromPartial(object: DeepPartial<ContainerStatsResponse>): ContainerStatsResponse {
     const message = createBaseContainerStatsResponse();
     message.stats = (object.stats !== undefined && object.stats !== null)
       ? ContainerStats.fromPartial(object.stats)
@@ -17740,10 +17676,10 @@ export const ListContainerStatsRequest: MessageFns<ListContainerStatsRequest> = 
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListContainerStatsRequest>, I>>(base?: I): ListContainerStatsRequest {
-    return ListContainerStatsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListContainerStatsRequest>): ListContainerStatsRequest {
+    return ListContainerStatsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListContainerStatsRequest>, I>>(object: I): ListContainerStatsRequest {
+  fromPartial(object: DeepPartial<ListContainerStatsRequest>): ListContainerStatsRequest {
     const message = createBaseListContainerStatsRequest();
     message.filter = (object.filter !== undefined && object.filter !== null)
       ? ContainerStatsFilter.fromPartial(object.filter)
@@ -17880,10 +17816,10 @@ export const ContainerStatsFilter: MessageFns<ContainerStatsFilter> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatsFilter>, I>>(base?: I): ContainerStatsFilter {
-    return ContainerStatsFilter.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatsFilter>): ContainerStatsFilter {
+    return ContainerStatsFilter.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatsFilter>, I>>(object: I): ContainerStatsFilter {
+  fromPartial(object: DeepPartial<ContainerStatsFilter>): ContainerStatsFilter {
     const message = createBaseContainerStatsFilter();
     message.id = object.id ?? "";
     message.podSandboxId = object.podSandboxId ?? "";
@@ -17974,14 +17910,10 @@ export const ContainerStatsFilter_LabelSelectorEntry: MessageFns<ContainerStatsF
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStatsFilter_LabelSelectorEntry>, I>>(
-    base?: I,
-  ): ContainerStatsFilter_LabelSelectorEntry {
-    return ContainerStatsFilter_LabelSelectorEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStatsFilter_LabelSelectorEntry>): ContainerStatsFilter_LabelSelectorEntry {
+    return ContainerStatsFilter_LabelSelectorEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStatsFilter_LabelSelectorEntry>, I>>(
-    object: I,
-  ): ContainerStatsFilter_LabelSelectorEntry {
+  fromPartial(object: DeepPartial<ContainerStatsFilter_LabelSelectorEntry>): ContainerStatsFilter_LabelSelectorEntry {
     const message = createBaseContainerStatsFilter_LabelSelectorEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -18048,10 +17980,10 @@ export const ListContainerStatsResponse: MessageFns<ListContainerStatsResponse> 
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListContainerStatsResponse>, I>>(base?: I): ListContainerStatsResponse {
-    return ListContainerStatsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListContainerStatsResponse>): ListContainerStatsResponse {
+    return ListContainerStatsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListContainerStatsResponse>, I>>(object: I): ListContainerStatsResponse {
+  fromPartial(object: DeepPartial<ListContainerStatsResponse>): ListContainerStatsResponse {
     const message = createBaseListContainerStatsResponse();
     message.stats = object.stats?.map((e) => ContainerStats.fromPartial(e)) || [];
     return message;
@@ -18206,10 +18138,10 @@ export const ContainerAttributes: MessageFns<ContainerAttributes> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerAttributes>, I>>(base?: I): ContainerAttributes {
-    return ContainerAttributes.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerAttributes>): ContainerAttributes {
+    return ContainerAttributes.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerAttributes>, I>>(object: I): ContainerAttributes {
+  fromPartial(object: DeepPartial<ContainerAttributes>): ContainerAttributes {
     const message = createBaseContainerAttributes();
     message.id = object.id ?? "";
     message.metadata = (object.metadata !== undefined && object.metadata !== null)
@@ -18311,12 +18243,10 @@ export const ContainerAttributes_LabelsEntry: MessageFns<ContainerAttributes_Lab
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerAttributes_LabelsEntry>, I>>(base?: I): ContainerAttributes_LabelsEntry {
-    return ContainerAttributes_LabelsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerAttributes_LabelsEntry>): ContainerAttributes_LabelsEntry {
+    return ContainerAttributes_LabelsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerAttributes_LabelsEntry>, I>>(
-    object: I,
-  ): ContainerAttributes_LabelsEntry {
+  fromPartial(object: DeepPartial<ContainerAttributes_LabelsEntry>): ContainerAttributes_LabelsEntry {
     const message = createBaseContainerAttributes_LabelsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -18398,14 +18328,10 @@ export const ContainerAttributes_AnnotationsEntry: MessageFns<ContainerAttribute
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerAttributes_AnnotationsEntry>, I>>(
-    base?: I,
-  ): ContainerAttributes_AnnotationsEntry {
-    return ContainerAttributes_AnnotationsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerAttributes_AnnotationsEntry>): ContainerAttributes_AnnotationsEntry {
+    return ContainerAttributes_AnnotationsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerAttributes_AnnotationsEntry>, I>>(
-    object: I,
-  ): ContainerAttributes_AnnotationsEntry {
+  fromPartial(object: DeepPartial<ContainerAttributes_AnnotationsEntry>): ContainerAttributes_AnnotationsEntry {
     const message = createBaseContainerAttributes_AnnotationsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -18558,10 +18484,10 @@ export const ContainerStats: MessageFns<ContainerStats> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerStats>, I>>(base?: I): ContainerStats {
-    return ContainerStats.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerStats>): ContainerStats {
+    return ContainerStats.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerStats>, I>>(object: I): ContainerStats {
+  fromPartial(object: DeepPartial<ContainerStats>): ContainerStats {
     const message = createBaseContainerStats();
     message.attributes = (object.attributes !== undefined && object.attributes !== null)
       ? ContainerAttributes.fromPartial(object.attributes)
@@ -18653,10 +18579,10 @@ export const PsiStats: MessageFns<PsiStats> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PsiStats>, I>>(base?: I): PsiStats {
-    return PsiStats.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PsiStats>): PsiStats {
+    return PsiStats.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PsiStats>, I>>(object: I): PsiStats {
+  fromPartial(object: DeepPartial<PsiStats>): PsiStats {
     const message = createBasePsiStats();
     message.Full = (object.Full !== undefined && object.Full !== null) ? PsiData.fromPartial(object.Full) : undefined;
     message.Some = (object.Some !== undefined && object.Some !== null) ? PsiData.fromPartial(object.Some) : undefined;
@@ -18771,10 +18697,10 @@ export const PsiData: MessageFns<PsiData> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PsiData>, I>>(base?: I): PsiData {
-    return PsiData.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PsiData>): PsiData {
+    return PsiData.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PsiData>, I>>(object: I): PsiData {
+  fromPartial(object: DeepPartial<PsiData>): PsiData {
     const message = createBasePsiData();
     message.Total = (object.Total !== undefined && object.Total !== null) ? BigInt(object.Total) : 0n;
     message.Avg10 = object.Avg10 ?? 0;
@@ -18899,10 +18825,10 @@ export const CpuUsage: MessageFns<CpuUsage> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<CpuUsage>, I>>(base?: I): CpuUsage {
-    return CpuUsage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CpuUsage>): CpuUsage {
+    return CpuUsage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CpuUsage>, I>>(object: I): CpuUsage {
+  fromPartial(object: DeepPartial<CpuUsage>): CpuUsage {
     const message = createBaseCpuUsage();
     message.timestamp = (object.timestamp !== undefined && object.timestamp !== null) ? BigInt(object.timestamp) : 0n;
     message.usageCoreNanoSeconds = (object.usageCoreNanoSeconds !== undefined && object.usageCoreNanoSeconds !== null)
@@ -19116,10 +19042,10 @@ export const MemoryUsage: MessageFns<MemoryUsage> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<MemoryUsage>, I>>(base?: I): MemoryUsage {
-    return MemoryUsage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<MemoryUsage>): MemoryUsage {
+    return MemoryUsage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<MemoryUsage>, I>>(object: I): MemoryUsage {
+  fromPartial(object: DeepPartial<MemoryUsage>): MemoryUsage {
     const message = createBaseMemoryUsage();
     message.timestamp = (object.timestamp !== undefined && object.timestamp !== null) ? BigInt(object.timestamp) : 0n;
     message.workingSetBytes = (object.workingSetBytes !== undefined && object.workingSetBytes !== null)
@@ -19222,10 +19148,10 @@ export const IoUsage: MessageFns<IoUsage> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<IoUsage>, I>>(base?: I): IoUsage {
-    return IoUsage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<IoUsage>): IoUsage {
+    return IoUsage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<IoUsage>, I>>(object: I): IoUsage {
+  fromPartial(object: DeepPartial<IoUsage>): IoUsage {
     const message = createBaseIoUsage();
     message.timestamp = (object.timestamp !== undefined && object.timestamp !== null) ? BigInt(object.timestamp) : 0n;
     message.psi = (object.psi !== undefined && object.psi !== null) ? PsiStats.fromPartial(object.psi) : undefined;
@@ -19333,10 +19259,10 @@ export const SwapUsage: MessageFns<SwapUsage> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<SwapUsage>, I>>(base?: I): SwapUsage {
-    return SwapUsage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<SwapUsage>): SwapUsage {
+    return SwapUsage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<SwapUsage>, I>>(object: I): SwapUsage {
+  fromPartial(object: DeepPartial<SwapUsage>): SwapUsage {
     const message = createBaseSwapUsage();
     message.timestamp = (object.timestamp !== undefined && object.timestamp !== null) ? BigInt(object.timestamp) : 0n;
     message.swapAvailableBytes = (object.swapAvailableBytes !== undefined && object.swapAvailableBytes !== null)
@@ -19412,10 +19338,10 @@ export const ReopenContainerLogRequest: MessageFns<ReopenContainerLogRequest> = 
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ReopenContainerLogRequest>, I>>(base?: I): ReopenContainerLogRequest {
-    return ReopenContainerLogRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ReopenContainerLogRequest>): ReopenContainerLogRequest {
+    return ReopenContainerLogRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ReopenContainerLogRequest>, I>>(object: I): ReopenContainerLogRequest {
+  fromPartial(object: DeepPartial<ReopenContainerLogRequest>): ReopenContainerLogRequest {
     const message = createBaseReopenContainerLogRequest();
     message.containerId = object.containerId ?? "";
     return message;
@@ -19465,10 +19391,10 @@ export const ReopenContainerLogResponse: MessageFns<ReopenContainerLogResponse> 
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ReopenContainerLogResponse>, I>>(base?: I): ReopenContainerLogResponse {
-    return ReopenContainerLogResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ReopenContainerLogResponse>): ReopenContainerLogResponse {
+    return ReopenContainerLogResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ReopenContainerLogResponse>, I>>(_: I): ReopenContainerLogResponse {
+  fromPartial(_: DeepPartial<ReopenContainerLogResponse>): ReopenContainerLogResponse {
     const message = createBaseReopenContainerLogResponse();
     return message;
   },
@@ -19517,10 +19443,10 @@ export const GetEventsRequest: MessageFns<GetEventsRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<GetEventsRequest>, I>>(base?: I): GetEventsRequest {
-    return GetEventsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<GetEventsRequest>): GetEventsRequest {
+    return GetEventsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<GetEventsRequest>, I>>(_: I): GetEventsRequest {
+  fromPartial(_: DeepPartial<GetEventsRequest>): GetEventsRequest {
     const message = createBaseGetEventsRequest();
     return message;
   },
@@ -19668,10 +19594,10 @@ export const ContainerEventResponse: MessageFns<ContainerEventResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerEventResponse>, I>>(base?: I): ContainerEventResponse {
-    return ContainerEventResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerEventResponse>): ContainerEventResponse {
+    return ContainerEventResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerEventResponse>, I>>(object: I): ContainerEventResponse {
+  fromPartial(object: DeepPartial<ContainerEventResponse>): ContainerEventResponse {
     const message = createBaseContainerEventResponse();
     message.containerId = object.containerId ?? "";
     message.containerEventType = object.containerEventType ?? 0;
@@ -19727,10 +19653,10 @@ export const ListMetricDescriptorsRequest: MessageFns<ListMetricDescriptorsReque
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListMetricDescriptorsRequest>, I>>(base?: I): ListMetricDescriptorsRequest {
-    return ListMetricDescriptorsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListMetricDescriptorsRequest>): ListMetricDescriptorsRequest {
+    return ListMetricDescriptorsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListMetricDescriptorsRequest>, I>>(_: I): ListMetricDescriptorsRequest {
+  fromPartial(_: DeepPartial<ListMetricDescriptorsRequest>): ListMetricDescriptorsRequest {
     const message = createBaseListMetricDescriptorsRequest();
     return message;
   },
@@ -19797,12 +19723,10 @@ export const ListMetricDescriptorsResponse: MessageFns<ListMetricDescriptorsResp
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListMetricDescriptorsResponse>, I>>(base?: I): ListMetricDescriptorsResponse {
-    return ListMetricDescriptorsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListMetricDescriptorsResponse>): ListMetricDescriptorsResponse {
+    return ListMetricDescriptorsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListMetricDescriptorsResponse>, I>>(
-    object: I,
-  ): ListMetricDescriptorsResponse {
+  fromPartial(object: DeepPartial<ListMetricDescriptorsResponse>): ListMetricDescriptorsResponse {
     const message = createBaseListMetricDescriptorsResponse();
     message.descriptors = object.descriptors?.map((e) => MetricDescriptor.fromPartial(e)) || [];
     return message;
@@ -19902,10 +19826,10 @@ export const MetricDescriptor: MessageFns<MetricDescriptor> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<MetricDescriptor>, I>>(base?: I): MetricDescriptor {
-    return MetricDescriptor.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<MetricDescriptor>): MetricDescriptor {
+    return MetricDescriptor.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<MetricDescriptor>, I>>(object: I): MetricDescriptor {
+  fromPartial(object: DeepPartial<MetricDescriptor>): MetricDescriptor {
     const message = createBaseMetricDescriptor();
     message.name = object.name ?? "";
     message.help = object.help ?? "";
@@ -19957,10 +19881,10 @@ export const ListPodSandboxMetricsRequest: MessageFns<ListPodSandboxMetricsReque
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListPodSandboxMetricsRequest>, I>>(base?: I): ListPodSandboxMetricsRequest {
-    return ListPodSandboxMetricsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListPodSandboxMetricsRequest>): ListPodSandboxMetricsRequest {
+    return ListPodSandboxMetricsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListPodSandboxMetricsRequest>, I>>(_: I): ListPodSandboxMetricsRequest {
+  fromPartial(_: DeepPartial<ListPodSandboxMetricsRequest>): ListPodSandboxMetricsRequest {
     const message = createBaseListPodSandboxMetricsRequest();
     return message;
   },
@@ -20029,12 +19953,10 @@ export const ListPodSandboxMetricsResponse: MessageFns<ListPodSandboxMetricsResp
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ListPodSandboxMetricsResponse>, I>>(base?: I): ListPodSandboxMetricsResponse {
-    return ListPodSandboxMetricsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListPodSandboxMetricsResponse>): ListPodSandboxMetricsResponse {
+    return ListPodSandboxMetricsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListPodSandboxMetricsResponse>, I>>(
-    object: I,
-  ): ListPodSandboxMetricsResponse {
+  fromPartial(object: DeepPartial<ListPodSandboxMetricsResponse>): ListPodSandboxMetricsResponse {
     const message = createBaseListPodSandboxMetricsResponse();
     message.podMetrics = object.podMetrics?.map((e) => PodSandboxMetrics.fromPartial(e)) || [];
     return message;
@@ -20138,10 +20060,10 @@ export const PodSandboxMetrics: MessageFns<PodSandboxMetrics> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<PodSandboxMetrics>, I>>(base?: I): PodSandboxMetrics {
-    return PodSandboxMetrics.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PodSandboxMetrics>): PodSandboxMetrics {
+    return PodSandboxMetrics.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PodSandboxMetrics>, I>>(object: I): PodSandboxMetrics {
+  fromPartial(object: DeepPartial<PodSandboxMetrics>): PodSandboxMetrics {
     const message = createBasePodSandboxMetrics();
     message.podSandboxId = object.podSandboxId ?? "";
     message.metrics = object.metrics?.map((e) => Metric.fromPartial(e)) || [];
@@ -20228,10 +20150,10 @@ export const ContainerMetrics: MessageFns<ContainerMetrics> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<ContainerMetrics>, I>>(base?: I): ContainerMetrics {
-    return ContainerMetrics.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContainerMetrics>): ContainerMetrics {
+    return ContainerMetrics.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContainerMetrics>, I>>(object: I): ContainerMetrics {
+  fromPartial(object: DeepPartial<ContainerMetrics>): ContainerMetrics {
     const message = createBaseContainerMetrics();
     message.containerId = object.containerId ?? "";
     message.metrics = object.metrics?.map((e) => Metric.fromPartial(e)) || [];
@@ -20369,10 +20291,10 @@ export const Metric: MessageFns<Metric> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<Metric>, I>>(base?: I): Metric {
-    return Metric.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Metric>): Metric {
+    return Metric.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Metric>, I>>(object: I): Metric {
+  fromPartial(object: DeepPartial<Metric>): Metric {
     const message = createBaseMetric();
     message.name = object.name ?? "";
     message.timestamp = (object.timestamp !== undefined && object.timestamp !== null) ? BigInt(object.timestamp) : 0n;
@@ -20428,10 +20350,10 @@ export const RuntimeConfigRequest: MessageFns<RuntimeConfigRequest> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RuntimeConfigRequest>, I>>(base?: I): RuntimeConfigRequest {
-    return RuntimeConfigRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RuntimeConfigRequest>): RuntimeConfigRequest {
+    return RuntimeConfigRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RuntimeConfigRequest>, I>>(_: I): RuntimeConfigRequest {
+  fromPartial(_: DeepPartial<RuntimeConfigRequest>): RuntimeConfigRequest {
     const message = createBaseRuntimeConfigRequest();
     return message;
   },
@@ -20494,10 +20416,10 @@ export const RuntimeConfigResponse: MessageFns<RuntimeConfigResponse> = {
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<RuntimeConfigResponse>, I>>(base?: I): RuntimeConfigResponse {
-    return RuntimeConfigResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RuntimeConfigResponse>): RuntimeConfigResponse {
+    return RuntimeConfigResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RuntimeConfigResponse>, I>>(object: I): RuntimeConfigResponse {
+  fromPartial(object: DeepPartial<RuntimeConfigResponse>): RuntimeConfigResponse {
     const message = createBaseRuntimeConfigResponse();
     message.linux = (object.linux !== undefined && object.linux !== null)
       ? LinuxRuntimeConfiguration.fromPartial(object.linux)
@@ -20569,10 +20491,10 @@ export const LinuxRuntimeConfiguration: MessageFns<LinuxRuntimeConfiguration> = 
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<LinuxRuntimeConfiguration>, I>>(base?: I): LinuxRuntimeConfiguration {
-    return LinuxRuntimeConfiguration.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LinuxRuntimeConfiguration>): LinuxRuntimeConfiguration {
+    return LinuxRuntimeConfiguration.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LinuxRuntimeConfiguration>, I>>(object: I): LinuxRuntimeConfiguration {
+  fromPartial(object: DeepPartial<LinuxRuntimeConfiguration>): LinuxRuntimeConfiguration {
     const message = createBaseLinuxRuntimeConfiguration();
     message.cgroupDriver = object.cgroupDriver ?? 0;
     return message;
@@ -20672,14 +20594,10 @@ export const UpdatePodSandboxResourcesRequest: MessageFns<UpdatePodSandboxResour
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UpdatePodSandboxResourcesRequest>, I>>(
-    base?: I,
-  ): UpdatePodSandboxResourcesRequest {
-    return UpdatePodSandboxResourcesRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<UpdatePodSandboxResourcesRequest>): UpdatePodSandboxResourcesRequest {
+    return UpdatePodSandboxResourcesRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UpdatePodSandboxResourcesRequest>, I>>(
-    object: I,
-  ): UpdatePodSandboxResourcesRequest {
+  fromPartial(object: DeepPartial<UpdatePodSandboxResourcesRequest>): UpdatePodSandboxResourcesRequest {
     const message = createBaseUpdatePodSandboxResourcesRequest();
     message.podSandboxId = object.podSandboxId ?? "";
     message.overhead = (object.overhead !== undefined && object.overhead !== null)
@@ -20735,14 +20653,10 @@ export const UpdatePodSandboxResourcesResponse: MessageFns<UpdatePodSandboxResou
     return obj;
   },
 
-  create<I extends Exact<DeepPartial<UpdatePodSandboxResourcesResponse>, I>>(
-    base?: I,
-  ): UpdatePodSandboxResourcesResponse {
-    return UpdatePodSandboxResourcesResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<UpdatePodSandboxResourcesResponse>): UpdatePodSandboxResourcesResponse {
+    return UpdatePodSandboxResourcesResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<UpdatePodSandboxResourcesResponse>, I>>(
-    _: I,
-  ): UpdatePodSandboxResourcesResponse {
+  fromPartial(_: DeepPartial<UpdatePodSandboxResourcesResponse>): UpdatePodSandboxResourcesResponse {
     const message = createBaseUpdatePodSandboxResourcesResponse();
     return message;
   },
@@ -21183,10 +21097,6 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 function isObject(value: any): boolean {
   return typeof value === "object" && value !== null;
 }
@@ -21200,6 +21110,6 @@ export interface MessageFns<T> {
   decode(input: BinaryReader | Uint8Array, length?: number): T;
   fromJSON(object: any): T;
   toJSON(message: T): unknown;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -1,5 +1,5 @@
-import { DriverError } from "./driver-error.ts";
 import type { SecurityOptions } from "./driver.ts";
+import { DriverError } from "./driver-error.ts";
 
 /** In the kernel's order: the place is the bit. */
 export const allCapabilities = [

@@ -6,7 +6,7 @@ import type { ContainerState, ExitedState } from "./driver.ts";
 import { isAlive } from "./linux/process-info.ts";
 
 /** The exit code when nobody was left to learn it: the machine restarted, or the monitor was killed. */
-export const exitCodeUnknown = 255;
+const exitCodeUnknown = 255;
 /** How long a monitor may take from its container's end to the exit file. */
 const exitFileDelayMs = 5000;
 
@@ -14,7 +14,7 @@ export interface StateQuestion {
   readonly files: ContainerFiles;
   readonly clock: Clock;
   /** Whether the container's process still waits for `start`. */
-  readonly isWaiting: () => boolean;
+  readonly isWaiting: (pid: number) => boolean;
   readonly oomKills: () => number | undefined;
 }
 
@@ -26,7 +26,7 @@ export async function readContainerState(question: StateQuestion): Promise<Conta
   const made = await readMade(files);
   if (!made) return { kind: "missing" };
   if (isAlive(made.container)) {
-    if (question.isWaiting()) return { kind: "created" };
+    if (question.isWaiting(made.container.pid)) return { kind: "created" };
     return { kind: "running", pid: made.container.pid, startedAt: await startTime(files, made.madeAt) };
   }
   const deadline = clock.now() + exitFileDelayMs;
@@ -45,7 +45,7 @@ export async function readContainerState(question: StateQuestion): Promise<Conta
 async function readExited({ files, oomKills }: StateQuestion): Promise<ExitedState | undefined> {
   const code = await readText(files.exit);
   if (code === undefined || code.trim() === "") return undefined;
-  const finishedAt = (await stat(files.exit)).mtimeMs;
+  const finishedAt = Math.round((await stat(files.exit)).mtimeMs);
   const exitCode = Number.parseInt(code, 10);
   return {
     kind: "exited",

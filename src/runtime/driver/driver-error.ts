@@ -1,5 +1,11 @@
 /** Why a driver refused or failed; the CRI server turns the kind into a gRPC code. */
-export type DriverErrorKind = "notFound" | "alreadyExists" | "wrongState" | "invalid" | "unsupported" | "failed";
+export type DriverErrorKind =
+  | "notFound"
+  | "alreadyExists"
+  | "wrongState"
+  | "invalid"
+  | "unsupported"
+  | "failed";
 
 export class DriverError extends Error {
   override readonly name = "DriverError";

@@ -25,6 +25,8 @@ export interface Driver {
   reopenLog(containerId: string): Promise<void>;
   /** Containers that this driver has state for, whoever made them. */
   list(): Promise<readonly string[]>;
+  /** Lets go of watches and streams; the containers go on without us. */
+  close(): Promise<void>;
 }
 
 export type ContainerState =

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
-import { finished } from "node:stream/promises";
-import { DriverError } from "./driver-error.ts";
+import { Writable } from "node:stream";
 import type { ExecOptions, ExecProcess } from "./driver.ts";
+import { DriverError } from "./driver-error.ts";
 import { runCommand } from "./run-command.ts";
 
 export interface ExecCommand {
@@ -13,14 +13,22 @@ export interface ExecCommand {
   readonly killInside: (pid: number) => Promise<void>;
   /** Whether the program inside ever ran: what was said otherwise is the command's own complaint. */
   readonly hasStarted: () => boolean;
+  /** What its complaint means. */
+  readonly explain: (said: string) => string;
   readonly onEnd: () => void;
+  /** Whether the terminal shall show what is typed: not when the command brings another one of its own. */
+  readonly echo: "always" | "never";
 }
 
 /** Runs the command that runs a program inside a container, with a terminal from util-linux' `script` when asked. */
-export function spawnExec({ command, args, options, killInside, hasStarted, onEnd }: ExecCommand): ExecProcess {
-  const [program, programArgs] = options.terminal ? inTerminal(command, args) : [command, args];
+export function spawnExec(exec: ExecCommand): ExecProcess {
+  const { command, args, options, killInside, hasStarted, onEnd } = exec;
+  const [program, programArgs] = options.terminal
+    ? inTerminal([command, ...args], exec.echo)
+    : [command, args];
   const child = spawn(program, programArgs, {
-    stdio: [options.stdin ? "pipe" : "ignore", "pipe", "pipe"],
+    // `script` takes an end of its input for the user's: with a terminal it is given none.
+    stdio: [options.stdin || options.terminal ? "pipe" : "ignore", "pipe", "pipe"],
     detached: true,
   });
   const { stdin, stdout, stderr } = child;
@@ -39,7 +47,10 @@ export function spawnExec({ command, args, options, killInside, hasStarted, onEn
     child.once("error", (error) => reject(new DriverError("failed", `${program}: ${error.message}`)));
     child.once("close", (code) => {
       if (hasStarted()) resolve(code ?? 137);
-      else reject(new DriverError("failed", `exec: ${lastWords.trim() || `${program} ended with ${code}`}`));
+      else
+        reject(
+          new DriverError("failed", `exec: ${exec.explain(lastWords) || `${program} ended with ${code}`}`),
+        );
     });
   }).finally(() => {
     options.signal?.removeEventListener("abort", onAbort);
@@ -60,7 +71,7 @@ export function spawnExec({ command, args, options, killInside, hasStarted, onEn
   if (options.terminal) stderr.resume();
 
   return {
-    stdin: stdin ?? undefined,
+    stdin: options.stdin && stdin ? (options.terminal ? terminalInput(stdin) : stdin) : undefined,
     stdout,
     stderr: options.terminal ? undefined : stderr,
     exitCode: ended,
@@ -71,9 +82,18 @@ export function spawnExec({ command, args, options, killInside, hasStarted, onEn
   };
 }
 
-function inTerminal(command: string, args: readonly string[]): [string, string[]] {
-  const line = [command, ...args].map(quote).join(" ");
-  return ["script", ["-q", "-e", "-f", "-E", "never", "-c", `exec ${line}`, "/dev/null"]];
+/** On a terminal the end of input is a character; the line goes on until the program ends. */
+export function terminalInput(target: Writable): Writable {
+  const endOfInput = Buffer.from([4]);
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => void target.write(chunk, (error) => done(error)),
+    final: (done) => void target.write(endOfInput, () => done()),
+  });
+}
+
+function inTerminal(words: readonly string[], echo: "always" | "never"): [string, string[]] {
+  const line = words.map(quote).join(" ");
+  return ["script", ["-q", "-e", "-f", "-E", echo, "-c", `exec ${line}`, "/dev/null"]];
 }
 
 /** For /bin/sh. */
@@ -81,7 +101,10 @@ export function quote(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-async function resizeTerminalOf(scriptPid: number, size: { columns: number; rows: number }): Promise<void> {
+export async function resizeTerminalOf(
+  scriptPid: number,
+  size: { columns: number; rows: number },
+): Promise<void> {
   const path = terminalPath(scriptPid);
   if (!path) return;
   const { columns, rows } = size;
@@ -97,8 +120,4 @@ function terminalPath(scriptPid: number): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-export async function drained(stream: NodeJS.ReadableStream): Promise<void> {
-  await finished(stream).catch(() => {});
 }

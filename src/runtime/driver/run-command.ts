@@ -37,7 +37,11 @@ export function runCommand(
     child.stdin?.end(options.input);
     child.once("error", reject);
     child.once("close", (code, killedBy) => {
-      resolve({ exitCode: code ?? 128, stdout, stderr: killedBy ? `${stderr}\nkilled by ${killedBy}` : stderr });
+      resolve({
+        exitCode: code ?? 128,
+        stdout,
+        stderr: killedBy ? `${stderr}\nkilled by ${killedBy}` : stderr,
+      });
     });
   });
 }

@@ -17,11 +17,14 @@ export type ImageErrorCode =
 
 export class ImageError extends Error {
   readonly code: ImageErrorCode;
+  /** How long the far end asks us to wait before we try again. */
+  readonly retryAfterMs: number;
 
-  constructor(code: ImageErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: ImageErrorCode, message: string, options?: { cause?: unknown; retryAfterMs?: number }) {
     super(message, options);
     this.name = "ImageError";
     this.code = code;
+    this.retryAfterMs = options?.retryAfterMs ?? 0;
   }
 }
 
@@ -36,9 +39,13 @@ export function fromSystemError(error: unknown, doing: string): ImageError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const text = error instanceof Error ? error.message : String(error);
   if (code === "ENOSPC" || code === "EDQUOT") {
-    return new ImageError("noSpace", `${doing}: no space left on the device; remove images or free some space`, {
-      cause: error,
-    });
+    return new ImageError(
+      "noSpace",
+      `${doing}: no space left on the device; remove images or free some space`,
+      {
+        cause: error,
+      },
+    );
   }
   return new ImageError("internal", `${doing}: ${text}`, { cause: error });
 }

@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
 import { createBridgeNetwork } from "./bridge/bridge-network.ts";
@@ -29,10 +30,9 @@ export async function chooseNetwork(options: NetworkOptions): Promise<{ network:
   const binDirs = options.cniBinDirs ?? ["/usr/lib/cni", "/opt/cni/bin"];
   const [name, reason] = wanted
     ? [wanted, `the network is ${wanted} because it was asked for`]
-    : decideNetwork(await observe(cniConfDir, binDirs));
+    : decideNetwork(await observe({ dataDir, cniConfDir, binDirs }));
   logger.info(reason, { network: name });
-  // Different networks keep to different directories: pods of another one than today's stay releasable.
-  const directory = join(dataDir, "network", name);
+  const directory = networkDirectory(dataDir, name);
   switch (name) {
     case "cni": {
       const own = createDefaultCni({ directory, bridge: options.bridge, subnet: options.subnet });
@@ -41,6 +41,7 @@ export async function chooseNetwork(options: NetworkOptions): Promise<{ network:
         logger,
         binDirs,
         loadConfig: async () => (await loadCniConfig(cniConfDir)) ?? own.config(),
+        previewConfig: async () => (await loadCniConfig(cniConfDir)) ?? own.outline(),
         removeShared: own.remove,
         pluginTimeoutMs: options.pluginTimeoutMs,
       });
@@ -56,6 +57,8 @@ export async function chooseNetwork(options: NetworkOptions): Promise<{ network:
 }
 
 export interface NetworkFacts {
+  /** The network that pods of an earlier daemon are attached to: only it can release them. */
+  readonly inUse: Network["name"] | undefined;
   readonly cniConfig: "present" | "missing";
   readonly cniConfDir: string;
   /** Whether each plugin that our own configuration needs is there. */
@@ -65,7 +68,8 @@ export interface NetworkFacts {
 }
 
 export function decideNetwork(facts: NetworkFacts): [Network["name"], string] {
-  const { cniConfDir, cniPlugins, hasIproute } = facts;
+  const { cniConfDir, cniPlugins, hasIproute, inUse } = facts;
+  if (inUse) return [inUse, `the network stays ${inUse}: pods of an earlier run are attached to it`];
   if (cniPlugins !== "none" && facts.cniConfig === "present")
     return ["cni", `the network is cni: there are plugins and a configuration in ${cniConfDir}`];
   const own = hasIproute && !facts.iptablesProblem;
@@ -80,16 +84,34 @@ export function decideNetwork(facts: NetworkFacts): [Network["name"], string] {
   return ["host", `the network is the host's: there are ${noCni}, and no iproute2`];
 }
 
-async function observe(cniConfDir: string, binDirs: readonly string[]): Promise<NetworkFacts> {
+async function observe(options: {
+  dataDir: string;
+  cniConfDir: string;
+  binDirs: readonly string[];
+}): Promise<NetworkFacts> {
+  const { dataDir, cniConfDir, binDirs } = options;
+  // A broken configuration counts: its problem is to be told, not hidden by another network.
   const config = await loadCniConfig(cniConfDir).catch(() => "broken" as const);
   const plugins = await Promise.all(
     [...defaultPluginTypes, "loopback"].map((type) => findProgram(type, binDirs)),
   );
+  const tools = await Promise.all(["ip", "unshare", "nsenter"].map((tool) => findProgram(tool)));
+  const used = await Promise.all(
+    (["cni", "bridge"] as const).map(async (name) => {
+      const pods = await readdir(join(networkDirectory(dataDir, name), "pods")).catch(() => []);
+      return pods.length > 0 ? [name] : [];
+    }),
+  );
   return {
+    inUse: used.flat()[0],
     cniConfig: config ? "present" : "missing",
     cniConfDir,
     cniPlugins: plugins.every(Boolean) ? "all" : plugins.some(Boolean) ? "some" : "none",
-    hasIproute: (await findProgram("ip")) !== undefined && (await findProgram("unshare")) !== undefined,
+    hasIproute: tools.every(Boolean),
     iptablesProblem: await iptablesProblem(),
   };
+}
+
+function networkDirectory(dataDir: string, name: Network["name"]): string {
+  return join(dataDir, "network", name);
 }

@@ -3,8 +3,6 @@ import { join } from "node:path";
 import { type NamespaceKind, planSysctls } from "./plan-sysctls.ts";
 import { podVariable, runTool } from "./run-process.ts";
 
-export type { NamespaceKind } from "./plan-sysctls.ts";
-
 export interface PinRequest {
   readonly podId: string;
   /** Of this pod alone: one file per kind is made in it, and nothing else may be there. */
@@ -59,13 +57,19 @@ if [ "$program" ] && command -v "$program" > /dev/null; then exec "$program" -ba
 
 /** Removes the namespaces pinned in a directory, and the directory. Idempotent. */
 export async function unpinNamespaces(directory: string): Promise<void> {
-  // A mount may lie on another one when a daemon was killed between.
-  for (let round = 0; round < 10; round++) {
+  // A mount may lie on another one, or come while we look, when a daemon was killed in the middle: then once more. A
+  // process that comes later still finds no file to mount on.
+  for (let round = 1; ; round++) {
     const pinned = await listPinned(directory);
-    if (pinned.length === 0) break;
-    await runTool("umount", ["--lazy", ...pinned]);
+    // A killed daemon's own umount may be quicker. What really stays mounted, rm cannot remove.
+    if (pinned.length > 0) await runTool("umount", ["--lazy", ...pinned]).catch(() => {});
+    try {
+      return await rm(directory, { recursive: true, force: true });
+    } catch (error) {
+      const mounted = error instanceof Error && "code" in error && error.code === "EBUSY";
+      if (!mounted || round === 10) throw error;
+    }
   }
-  await rm(directory, { recursive: true, force: true });
 }
 
 /** Whether the path is a namespace that something keeps alive there, and not the empty file below it. */

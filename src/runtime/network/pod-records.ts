@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -6,7 +5,7 @@ import { join } from "node:path";
 export interface PodRecords<T> {
   /** Undefined when there is none, or none that can be read. */
   read(podId: string): Promise<T | undefined>;
-  /** As a whole or not at all. */
+  /** As a whole or not at all. One at a time for one pod. */
   write(podId: string, record: T): Promise<void>;
   remove(podId: string): Promise<void>;
   /** Also pods whose record cannot be read. */
@@ -18,7 +17,10 @@ export function createPodRecords<T>(
   parse: (value: unknown) => T | undefined,
 ): PodRecords<T> {
   const suffix = ".json";
+  const temporarySuffix = ".json.new";
   const pathOf = (podId: string) => join(directory, podId + suffix);
+  // Of the pod too: what a kill leaves half written is found, and removed, with it.
+  const temporaryPathOf = (podId: string) => join(directory, podId + temporarySuffix);
 
   return {
     async read(podId) {
@@ -32,15 +34,17 @@ export function createPodRecords<T>(
     },
     async write(podId, record) {
       await mkdir(directory, { recursive: true });
-      // Named so that neither list nor another writer takes it for a record.
-      const temporary = join(directory, `.${randomBytes(8).toString("hex")}`);
-      await writeFile(temporary, JSON.stringify(record));
-      await rename(temporary, pathOf(podId));
+      await writeFile(temporaryPathOf(podId), JSON.stringify(record));
+      await rename(temporaryPathOf(podId), pathOf(podId));
     },
-    remove: (podId) => rm(pathOf(podId), { force: true }),
+    async remove(podId) {
+      await rm(temporaryPathOf(podId), { force: true });
+      await rm(pathOf(podId), { force: true });
+    },
     async ids() {
       const names = await readdir(directory).catch(() => []);
-      return names.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length));
+      const ids = names.map((name) => name.replace(/\.json(\.new)?$/, ""));
+      return [...new Set(ids)];
     },
   };
 }

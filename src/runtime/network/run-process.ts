@@ -61,8 +61,9 @@ export function runProcess(
       }, timeoutMs),
     );
     child.once("close", exited);
-    // What it wrote is still on its way: close follows, unless a grandchild keeps the pipes.
-    child.once("exit", (code, signal) => timers.push(setTimeout(() => exited(code, signal), 100)));
+    // What it wrote is still on its way: close follows, unless a grandchild keeps the pipes. Not too soon: on a busy
+    // machine the timer can come before the output.
+    child.once("exit", (code, signal) => timers.push(setTimeout(() => exited(code, signal), 2_000)));
     child.once("error", (error) => {
       for (const timer of timers) clearTimeout(timer);
       reject(new NetworkError("toolFailed", `cannot run ${command}: ${error.message}`, { cause: error }));

@@ -19,7 +19,9 @@ export function parseChallenge(header: string | undefined): Challenge | undefine
 
 function parseParameters(text: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const [, name = "", quoted, bare] of text.matchAll(/([a-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))/gi)) {
+  for (const [, name = "", quoted, bare] of text.matchAll(
+    /([a-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))/gi,
+  )) {
     const key = name.toLowerCase();
     if (!found.has(key)) found.set(key, quoted?.replace(/\\(.)/g, "$1") ?? bare ?? "");
   }

@@ -22,11 +22,18 @@ test.each([
   ["quay.io", { registryToken: "t" }, { kind: "registryToken", token: "t" }],
   // Named for another server: not for this one.
   ["other.io", { username: "me", serverAddress: "https://quay.io" }, { kind: "anonymous" }],
-  ["quay.io", { username: "me", serverAddress: "https://quay.io/v2/" }, { kind: "basic", username: "me", password: "" }],
+  [
+    "quay.io",
+    { username: "me", serverAddress: "https://quay.io/v2/" },
+    { kind: "basic", username: "me", password: "" },
+  ],
 ])("%s with %j", (host, request, expected) => {
   expect(chooseCredential(host, request, file)).toEqual(expected);
 });
 
-test.each(["", "not json", "[]", "null", '{"auths":3}'])("a docker config of %j has no credentials", (text) => {
-  expect(parseDockerConfig(text).size).toBe(0);
-});
+test.each(["", "not json", "[]", "null", '{"auths":3}'])(
+  "a docker config of %j has no credentials",
+  (text) => {
+    expect(parseDockerConfig(text).size).toBe(0);
+  },
+);

@@ -89,7 +89,5 @@ function normalizeHost(server: string): string {
 }
 
 function field(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -1,6 +1,6 @@
 import { ImageError } from "../image/image-error.ts";
-import { isDigest } from "./reference.ts";
 import type { Platform } from "./platform.ts";
+import { isDigest } from "./reference.ts";
 
 export const mediaTypes = {
   ociManifest: "application/vnd.oci.image.manifest.v1+json",
@@ -42,16 +42,26 @@ export function parseManifest(text: string, mediaType = ""): Manifest {
   }
   if (typeof parsed !== "object" || parsed === null) throw invalid("is not an object");
   if (parsed.schemaVersion === 1) {
-    throw new ImageError("unsupported", "the image has a schema 1 manifest; push it again with a current tool");
+    throw new ImageError(
+      "unsupported",
+      "the image has a schema 1 manifest; push it again with a current tool",
+    );
   }
   if (Array.isArray(parsed.manifests)) {
     return { kind: "index", entries: parsed.manifests.map(parseIndexEntry) };
   }
   if (Array.isArray(parsed.layers) && parsed.config) {
     if (parsed.layers.length > maxLayers) {
-      throw new ImageError("tooLarge", `the image has ${parsed.layers.length} layers; ${maxLayers} are allowed`);
+      throw new ImageError(
+        "tooLarge",
+        `the image has ${parsed.layers.length} layers; ${maxLayers} are allowed`,
+      );
     }
-    return { kind: "image", config: parseDescriptor(parsed.config), layers: parsed.layers.map(parseDescriptor) };
+    return {
+      kind: "image",
+      config: parseDescriptor(parsed.config),
+      layers: parsed.layers.map(parseDescriptor),
+    };
   }
   const type = typeof parsed.mediaType === "string" ? parsed.mediaType : mediaType;
   throw new ImageError("unsupported", `a manifest of type "${type}" is neither an image nor an index`);

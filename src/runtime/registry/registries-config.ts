@@ -37,7 +37,8 @@ export function parseRegistriesConfig(text: string, file: string): RegistriesCon
   const unknown = Object.keys(parsed).find((key) => key !== "mirrors" && key !== "plainHttp");
   if (unknown !== undefined) throw refuse(`unknown field "${unknown}"; there are mirrors and plainHttp`);
   const { mirrors = {}, plainHttp = [] } = parsed as { mirrors?: unknown; plainHttp?: unknown };
-  if (typeof mirrors !== "object" || mirrors === null) throw refuse("mirrors must map hosts to lists of addresses");
+  if (typeof mirrors !== "object" || mirrors === null)
+    throw refuse("mirrors must map hosts to lists of addresses");
   if (!isTexts(plainHttp)) throw refuse("plainHttp must be a list of hosts");
   const byHost = new Map<string, readonly string[]>();
   for (const [host, addresses] of Object.entries(mirrors)) {
@@ -54,7 +55,10 @@ export function endpointsFor(host: string, config: RegistriesConfig): Endpoint[]
   const mirrors = (config.mirrors.get(host) ?? []).map((address) => {
     const url = new URL(address);
     const path = url.pathname.replace(/\/+$/, "");
-    return { host: url.host, baseUrl: new URL(`${url.origin}${path.endsWith("/v2") ? path : `${path}/v2`}/`) };
+    return {
+      host: url.host,
+      baseUrl: new URL(`${url.origin}${path.endsWith("/v2") ? path : `${path}/v2`}/`),
+    };
   });
   const scheme = config.plainHttp.has(host) || isLoopback(host) ? "http" : "https";
   const address = host === "docker.io" ? "registry-1.docker.io" : host;

@@ -19,11 +19,17 @@ export interface TokenRequest {
 export async function fetchToken(transport: Transport, request: TokenRequest): Promise<string> {
   const { challenge, credential, signal } = request;
   if (!URL.canParse(challenge.realm)) {
-    throw new ImageError("unauthorized", `the registry names "${challenge.realm}" for tokens, which is no address`);
+    throw new ImageError(
+      "unauthorized",
+      `the registry names "${challenge.realm}" for tokens, which is no address`,
+    );
   }
   const url = new URL(challenge.realm);
   if (url.protocol !== "https:" && !request.plainHttp && credential.kind !== "anonymous") {
-    throw new ImageError("unauthorized", `${url.host} hands out tokens without TLS; credentials are not sent there`);
+    throw new ImageError(
+      "unauthorized",
+      `${url.host} hands out tokens without TLS; credentials are not sent there`,
+    );
   }
   const parameters = new URLSearchParams();
   if (challenge.service) parameters.set("service", challenge.service);
@@ -44,7 +50,10 @@ export async function fetchToken(transport: Transport, request: TokenRequest): P
     throw new ImageError("network", `${url.host} answers ${response.status} when asked for a token`);
   }
   if (response.status !== 200) {
-    throw new ImageError("unauthorized", `${url.host} refuses a token (${response.status}); check the credentials`);
+    throw new ImageError(
+      "unauthorized",
+      `${url.host} refuses a token (${response.status}); check the credentials`,
+    );
   }
   return parseToken(body.toString("utf8"), url.host);
 }

@@ -67,18 +67,24 @@ export function createTransport(): Transport {
 }
 
 /** The request to follow with. Credentials are for the host they were given for: another one never sees them. */
-export function redirectOf(
+function redirectOf(
   request: HttpRequest,
   response: { status: number; headers: http.IncomingHttpHeaders },
 ): HttpRequest | undefined {
   const { location } = response.headers;
   if (![301, 302, 303, 307, 308].includes(response.status) || !location) return undefined;
-  if (!URL.canParse(location, request.url)) {
-    throw new ImageError("network", `${request.url.host} redirects to "${location}", which is not an address`);
+  if (!URL.canParse(location, request.url.href)) {
+    throw new ImageError(
+      "network",
+      `${request.url.host} redirects to "${location}", which is not an address`,
+    );
   }
   const url = new URL(location, request.url);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new ImageError("network", `${request.url.host} redirects to ${url.protocol}, which is not followed`);
+    throw new ImageError(
+      "network",
+      `${request.url.host} redirects to ${url.protocol}, which is not followed`,
+    );
   }
   if (url.origin === request.url.origin) return { ...request, url };
   const headers = Object.fromEntries(
@@ -87,8 +93,9 @@ export function redirectOf(
   return { ...request, url, headers };
 }
 
-export function networkError(url: URL, error: unknown): ImageError {
-  const text = error instanceof Error ? error.message || String((error as { code?: string }).code) : String(error);
+function networkError(url: URL, error: unknown): ImageError {
+  const text =
+    error instanceof Error ? error.message || String((error as { code?: string }).code) : String(error);
   return new ImageError("network", `cannot reach ${url.host}: ${text}`, { cause: error });
 }
 

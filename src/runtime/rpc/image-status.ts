@@ -1,7 +1,7 @@
 import type { ImageStatusRequest, ImageStatusResponse } from "../../cri/generated/cri.ts";
 import type { Images } from "../image/images.ts";
+import { imageMessage } from "../message/image-message.ts";
 import { invalidArgument } from "../runtime-error.ts";
-import { imageMessage } from "./image-message.ts";
 import type { UnaryRpc } from "./serve-call.ts";
 
 /** An image that is not there is an answer without an image, not an error. */

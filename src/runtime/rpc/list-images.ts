@@ -1,6 +1,6 @@
 import type { ListImagesRequest, ListImagesResponse } from "../../cri/generated/cri.ts";
 import type { Images } from "../image/images.ts";
-import { imageMessage } from "./image-message.ts";
+import { imageMessage } from "../message/image-message.ts";
 import type { UnaryRpc } from "./serve-call.ts";
 
 export function listImages({

@@ -6,10 +6,10 @@ import {
   status,
 } from "@grpc/grpc-js";
 import type { Logger } from "../../lib/logger.ts";
-import { RuntimeError, type RuntimeErrorCode } from "../runtime-error.ts";
+import { RuntimeError } from "../runtime-error.ts";
+import { toStatus } from "./to-status.ts";
 
-// Between grpc-js and the calls: promises, async iterables, an AbortSignal for a caller that went away, and the one
-// place where errors become gRPC statuses.
+// Between grpc-js and the calls: promises, async iterables, an AbortSignal for a caller that went away.
 
 export type UnaryRpc<Request, Response> = (
   request: Request,
@@ -75,24 +75,6 @@ function signalOf(call: Pick<ServerUnaryCall<unknown, unknown>, "on">): AbortSig
   const controller = new AbortController();
   call.on("cancelled", () => controller.abort(new RuntimeError("internal", "the caller went away")));
   return controller.signal;
-}
-
-const codes: Readonly<Record<RuntimeErrorCode, status>> = {
-  invalidArgument: status.INVALID_ARGUMENT,
-  notFound: status.NOT_FOUND,
-  alreadyExists: status.ALREADY_EXISTS,
-  failedPrecondition: status.FAILED_PRECONDITION,
-  deadlineExceeded: status.DEADLINE_EXCEEDED,
-  unimplemented: status.UNIMPLEMENTED,
-  resourceExhausted: status.RESOURCE_EXHAUSTED,
-  internal: status.UNKNOWN,
-};
-
-/** Exported for its test. Errors that nobody named are UNKNOWN, as from a Go server. */
-export function toStatus(error: unknown): Pick<StatusObject, "code" | "details"> {
-  if (error instanceof RuntimeError) return { code: codes[error.code], details: error.message };
-  const details = error instanceof Error ? error.message : String(error);
-  return { code: status.UNKNOWN, details };
 }
 
 function logFailure(

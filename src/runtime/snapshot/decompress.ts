@@ -4,7 +4,7 @@ import { createGunzip } from "node:zlib";
 import { ZSTDDecoder } from "zstddec/stream";
 import { invalidArchive } from "./tar-header.ts";
 
-export type Compression = "gzip" | "zstd" | "none";
+type Compression = "gzip" | "zstd" | "none";
 
 /** Big chunks: at 16 KiB, zlib's crossings between JavaScript and C cost more than inflating. */
 const chunkBytes = 256 << 10;
@@ -12,7 +12,7 @@ const chunkBytes = 256 << 10;
 const maxIdleRounds = 16;
 
 /** By what the bytes are, as other runtimes do: media types are often wrong. */
-export function compressionOf(start: Buffer): Compression {
+function compressionOf(start: Buffer): Compression {
   if (start[0] === 0x1f && start[1] === 0x8b) return "gzip";
   const magic = start.length >= 4 ? start.readUInt32LE(0) : 0;
   // A frame, or a skippable frame before one.

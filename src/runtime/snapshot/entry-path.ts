@@ -10,7 +10,8 @@ export function cleanEntryPath(name: string): string {
   if (name.includes("\0")) throw invalidArchive("has a name with a NUL byte");
   if (name.length > maxPathLength) throw invalidArchive(`has a name of ${name.length} bytes`);
   const parts = name.split("/").filter((part) => part !== "" && part !== ".");
-  if (parts.includes("..")) throw invalidArchive(`has an entry that leaves the root: ${JSON.stringify(name)}`);
+  if (parts.includes(".."))
+    throw invalidArchive(`has an entry that leaves the root: ${JSON.stringify(name)}`);
   return parts.join("/");
 }
 

@@ -101,7 +101,8 @@ export function createLayerTree(root: string): LayerTree {
       rmSync(at(path), { recursive: true, force: true });
       entered.clear();
       entered.set("", "");
-      for (const known of implicit) if (known === path || known.startsWith(`${path}/`)) implicit.delete(known);
+      for (const known of implicit)
+        if (known === path || known.startsWith(`${path}/`)) implicit.delete(known);
     },
     forget() {
       entered.clear();
@@ -110,7 +111,10 @@ export function createLayerTree(root: string): LayerTree {
     replaceDirectory(path, replacement) {
       const { mode, uid, gid } = lstatSync(at(path));
       for (const name of readdirSync(at(path), "latin1")) {
-        renameSync(at(join(path, name)), Buffer.concat([Buffer.from(`${replacement}/`), Buffer.from(name, "latin1")]));
+        renameSync(
+          at(join(path, name)),
+          Buffer.concat([Buffer.from(`${replacement}/`), Buffer.from(name, "latin1")]),
+        );
       }
       lchownSync(replacement, uid, gid);
       chmodSync(replacement, mode & 0o7777);

@@ -15,6 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import { ImageError } from "../image/image-error.ts";
+import { applyXattrs } from "./apply-xattrs.ts";
 import { cleanEntryPath, meaningOf } from "./entry-path.ts";
 import { baseOf, createLayerTree, join, parentOf } from "./layer-tree.ts";
 import type { SpecialFiles } from "./special-files.ts";
@@ -28,7 +29,7 @@ export interface LayerFacts {
   readonly opaque: readonly string[];
   /** Directories that no entry named: their mode and owner are those of the layers underneath. */
   readonly implicit: readonly string[];
-  /** Device nodes that this machine does not let us make. */
+  /** Device nodes and extended attributes that this machine does not let us make. */
   readonly skipped: readonly string[];
 }
 
@@ -37,7 +38,6 @@ export interface LayerWriter extends TarSink {
   finish(): LayerFacts;
   /** Closes what is open, on every path. */
   dispose(): void;
-  readonly xattrs: ReadonlyMap<string, ReadonlyMap<string, Buffer>>;
 }
 
 const maxId = 0xffff_fffe;
@@ -54,47 +54,52 @@ export function createLayerWriter(options: {
   const opaque = new Set<string>();
   const directoryTimes = new Map<string, number>();
   const skipped: string[] = [];
-  const xattrs = new Map<string, ReadonlyMap<string, Buffer>>();
+  /** Of directories: set at the end, files' at once, before anything is linked to them. */
+  const directoryXattrs = new Map<string, ReadonlyMap<string, Buffer>>();
   let entries = 0;
-  let open: { fd: number; entry: TarEntry } | undefined;
+  let open: { fd: number; entry: TarEntry; real: string } | undefined;
 
   function write(entry: TarEntry): void {
     const path = cleanEntryPath(entry.name);
     const meaning = meaningOf(path);
     switch (meaning.kind) {
       case "whiteout":
-        return hide(meaning.path);
+        hide(meaning.path);
+        break;
       case "opaque":
-        return makeOpaque(tree.enter(meaning.directory));
+        makeOpaque(tree.enter(meaning.directory));
+        break;
       case "ignored":
-        return;
+        break;
       case "plain":
-        return place(path, entry);
+        place(path, entry);
     }
   }
 
   function place(path: string, entry: TarEntry): void {
     const real = path === "" ? "" : join(tree.enter(parentOf(path)), baseOf(path));
-    if (entry.xattrs.size > 0) xattrs.set(real, entry.xattrs);
-    if (entry.type === "directory") return placeDirectory(real, entry);
-    if (real === "") throw invalidArchive("has an entry in the place of its root");
-    if (entry.type === "hardlink") return placeHardLink(real, entry);
-    free(real);
+    if (entry.type !== "directory" && real === "")
+      throw invalidArchive("has an entry in the place of its root");
     switch (entry.type) {
+      case "directory":
+        placeDirectory(real, entry);
+        return;
+      case "hardlink":
+        placeHardLink(real, entry);
+        return;
       case "file":
         // Modes are exact because the process runs with umask 0.
-        open = { fd: openSync(tree.at(real), create, entry.mode & 0o7777), entry };
+        open = { fd: placing(real, () => openSync(tree.at(real), create, entry.mode & 0o7777)), entry, real };
         return;
       case "symlink":
         if (entry.linkName === "" || entry.linkName.includes("\0")) {
           throw invalidArchive(`has a symbolic link to nothing: ${JSON.stringify(path)}`);
         }
-        symlinkSync(Buffer.from(entry.linkName, "latin1"), tree.at(real));
+        placing(real, () => symlinkSync(Buffer.from(entry.linkName, "latin1"), tree.at(real)));
         break;
-      default: {
-        const node = placeNode(entry, real);
-        if (!node) return;
-      }
+      default:
+        free(real);
+        if (!placeNode(entry, real)) return;
     }
     own(real, entry);
     if (entry.type !== "symlink") chmodSync(tree.at(real), entry.mode & 0o7777);
@@ -114,12 +119,15 @@ export function createLayerWriter(options: {
     own(real, entry);
     chmodSync(tree.at(real), entry.mode & 0o7777);
     directoryTimes.set(real, entry.mtimeMs);
+    if (entry.xattrs.size > 0) directoryXattrs.set(real, entry.xattrs);
   }
 
   function placeHardLink(real: string, entry: TarEntry): void {
     const target = tree.locate(cleanEntryPath(entry.linkName));
     if (target === undefined || tree.stat(target)?.isDirectory() || whiteouts.has(target)) {
-      throw invalidArchive(`has a hard link to ${JSON.stringify(entry.linkName)}, which the layer does not have`);
+      throw invalidArchive(
+        `has a hard link to ${JSON.stringify(entry.linkName)}, which the layer does not have`,
+      );
     }
     if (target === real) return;
     free(real);
@@ -141,7 +149,10 @@ export function createLayerWriter(options: {
     const real = join(tree.enter(parentOf(path)), baseOf(path));
     const found = tree.stat(real);
     // Whiteouts are about the layers underneath: what this layer itself has there stays.
-    if (found?.isDirectory()) return makeOpaque(real);
+    if (found?.isDirectory()) {
+      makeOpaque(real);
+      return;
+    }
     whiteouts.add(real);
     if (!found) special.placeWhiteout(tree.at(real));
   }
@@ -154,12 +165,23 @@ export function createLayerWriter(options: {
     if (directory !== undefined) tree.replaceDirectory(real, directory);
   }
 
+  /** Most names are new: the place is looked at only when it turns out to be taken. */
+  function placing<T>(real: string, make: () => T): T {
+    try {
+      return make();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      free(real);
+      return make();
+    }
+  }
+
   /** A later entry of the same name replaces an earlier one. */
   function free(real: string): void {
     const found = tree.stat(real);
     if (!found) return;
     tree.clear(real);
-    for (const known of [directoryTimes, opaque, xattrs]) {
+    for (const known of [directoryTimes, opaque, directoryXattrs]) {
       if (found.isDirectory()) for (const path of known.keys()) if (isWithin(path, real)) known.delete(path);
     }
   }
@@ -170,7 +192,6 @@ export function createLayerWriter(options: {
   }
 
   return {
-    xattrs,
     entry(entry) {
       if (++entries > maxEntries) {
         throw new ImageError("tooLarge", `the layer has more than ${maxEntries} entries`);
@@ -184,7 +205,7 @@ export function createLayerWriter(options: {
     },
     endEntry() {
       if (!open) return;
-      const { fd, entry } = open;
+      const { fd, entry, real } = open;
       if (entry.uid > maxId || entry.gid > maxId) throw invalidArchive("has an owner that cannot be");
       if (entry.uid !== 0 || entry.gid !== 0) {
         fchownSync(fd, entry.uid, entry.gid);
@@ -194,8 +215,10 @@ export function createLayerWriter(options: {
       futimesSync(fd, entry.mtimeMs / 1_000, entry.mtimeMs / 1_000);
       open = undefined;
       closeSync(fd);
+      if (entry.xattrs.size > 0 && !applyXattrs(root, real, entry.xattrs)) skipped.push(real);
     },
     finish() {
+      for (const [path, xattrs] of directoryXattrs) if (!applyXattrs(root, path, xattrs)) skipped.push(path);
       for (const [path, timeMs] of directoryTimes) {
         if (tree.stat(path)) lutimesSync(tree.at(path), timeMs / 1_000, timeMs / 1_000);
       }

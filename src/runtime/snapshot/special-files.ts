@@ -22,7 +22,11 @@ export function createSpecialFiles(scratch: string): SpecialFiles {
   let whiteout: string | undefined;
   const opaque: string[] = [];
 
-  function makeNode(node: { type: "char" | "block" | "fifo"; major: number; minor: number }): string | undefined {
+  function makeNode(node: {
+    type: "char" | "block" | "fifo";
+    major: number;
+    minor: number;
+  }): string | undefined {
     const path = join(scratch, `node-${count++}`);
     const kind = { char: "c", block: "b", fifo: "p" }[node.type];
     const numbers = node.type === "fifo" ? [] : [String(node.major), String(node.minor)];

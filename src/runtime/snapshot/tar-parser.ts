@@ -76,13 +76,16 @@ export function createTarParser(sink: TarSink): TarParser {
     const type = types[header.typeFlag];
     if (type === undefined) {
       const shown = JSON.stringify(header.typeFlag);
-      throw invalidArchive(`has an entry of type ${shown} (${JSON.stringify(header.name)}), which is not known`);
+      throw invalidArchive(
+        `has an entry of type ${shown} (${JSON.stringify(header.name)}), which is not known`,
+      );
     }
     // Old archives mark a directory by a slash at the end of its name alone.
     const isDirectory = type === "file" && header.name.endsWith("/");
     const size = type === "file" && !isDirectory ? header.size : 0;
     sink.entry({ ...header, type: isDirectory ? "directory" : type, size, xattrs });
-    if (size > 0) return { kind: "data", remaining: size, padding: (blockSize - (size % blockSize)) % blockSize };
+    if (size > 0)
+      return { kind: "data", remaining: size, padding: (blockSize - (size % blockSize)) % blockSize };
     sink.endEntry();
     return { kind: "header" };
   }
@@ -152,8 +155,11 @@ export function createTarParser(sink: TarSink): TarParser {
       while (at < chunk.length) at = step(chunk, at);
     },
     finish() {
-      // Some writers leave out the two empty blocks at the end: an end between entries is one.
-      const between = state.kind === "ended" || (state.kind === "header" && !partial && !longName && !longLink);
+      // Some writers leave out the two empty blocks at the end, umoci also what fills the last block.
+      const between =
+        state.kind === "ended" ||
+        state.kind === "padding" ||
+        (state.kind === "header" && !partial && !longName && !longLink);
       if (!between || pax.values.size > 0) throw invalidArchive("is cut off");
     },
   };

@@ -62,7 +62,10 @@ export async function unpackLayer({ blob, staging, limits }: UnpackRequest): Pro
 function asArchiveError(error: unknown): ImageError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENAMETOOLONG" || code === "ELOOP" || code === "ENOTDIR" || code === "EILSEQ") {
-    return new ImageError("invalidArchive", `the layer's archive has a name that cannot be: ${String(error)}`);
+    return new ImageError(
+      "invalidArchive",
+      `the layer's archive has a name that cannot be: ${String(error)}`,
+    );
   }
   return fromSystemError(error, "unpacking a layer");
 }

@@ -11,6 +11,10 @@ export type UnpackMessage =
   | { readonly kind: "cancel"; readonly id: number };
 
 export type UnpackAnswer =
+  /** Once, first: whether the kernel confines the process. */
+  | { readonly kind: "ready"; readonly jailed: boolean }
   | { readonly kind: "unpacked"; readonly id: number; readonly result: UnpackResult }
   | { readonly kind: "hashed"; readonly id: number; readonly digest: string }
   | { readonly kind: "failed"; readonly id: number; readonly code: ImageErrorCode; readonly message: string };
+
+export type JobAnswer = Exclude<UnpackAnswer, { kind: "ready" }>;

@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { ImageError } from "../image/image-error.ts";
 import type { UnpackRequest, UnpackResult } from "./unpack-layer.ts";
-import type { UnpackAnswer, UnpackMessage } from "./unpack-messages.ts";
+import type { JobAnswer, UnpackAnswer, UnpackMessage } from "./unpack-messages.ts";
 
 /** Hashing and unpacking in a process of their own, started when there is work and ended when there has been none. */
 export interface UnpackPool {
   unpack(request: UnpackRequest, signal: AbortSignal): Promise<UnpackResult>;
   /** The digest of a file that is still being downloaded. */
   hash(file: string, signal: AbortSignal): FileHash;
+  /** Starts the process ahead of the work that will come. */
+  warm(): void;
   close(): Promise<void>;
 }
 
@@ -19,8 +21,12 @@ export interface FileHash {
 
 const idleMs = 10_000;
 
-export function createUnpackPool(options: { command: readonly string[] }): UnpackPool {
-  const waiting = new Map<number, { resolve(answer: UnpackAnswer): void; reject(error: unknown): void }>();
+export function createUnpackPool(options: {
+  command: readonly string[];
+  /** The process runs; told whether the kernel confines it. */
+  onReady?: (facts: { jailed: boolean }) => void;
+}): UnpackPool {
+  const waiting = new Map<number, { resolve(answer: JobAnswer): void; reject(error: unknown): void }>();
   let child: ChildProcess | undefined;
   let nextId = 1;
   let idleTimer: NodeJS.Timeout | undefined;
@@ -29,9 +35,16 @@ export function createUnpackPool(options: { command: readonly string[] }): Unpac
     clearTimeout(idleTimer);
     if (child) return child;
     const [program = process.execPath, ...args] = options.command;
-    const started = spawn(program, args, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+    const started = spawn(program, args, {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      // glibc keeps an arena per thread otherwise, each as big as its thread ever needed.
+      env: { ...process.env, MALLOC_ARENA_MAX: "2", UV_THREADPOOL_SIZE: "4" },
+    });
     child = started;
-    started.on("message", (answer: UnpackAnswer) => settle(answer));
+    started.on("message", (answer: UnpackAnswer) => {
+      if (answer.kind === "ready") options.onReady?.(answer);
+      else settle(answer);
+    });
     const gone = (why: string) => {
       if (child === started) child = undefined;
       const error = new ImageError("internal", `the unpack process ended: ${why}`);
@@ -45,7 +58,7 @@ export function createUnpackPool(options: { command: readonly string[] }): Unpac
     return started;
   }
 
-  function settle(answer: UnpackAnswer): void {
+  function settle(answer: JobAnswer): void {
     const entry = waiting.get(answer.id);
     waiting.delete(answer.id);
     if (answer.kind === "failed") entry?.reject(new ImageError(answer.code, answer.message));
@@ -59,12 +72,13 @@ export function createUnpackPool(options: { command: readonly string[] }): Unpac
   }
 
   function post(message: UnpackMessage): void {
-    if (child?.connected) child.send(message);
+    // A process that is going is noticed by its exit, not by what can no longer be sent to it.
+    if (child?.connected) child.send(message, () => {});
   }
 
   /** The answer to a message, once the process has let go of the work when the signal aborts. */
-  function ask(message: UnpackMessage, signal: AbortSignal): Promise<UnpackAnswer> {
-    const answer = new Promise<UnpackAnswer>((resolve, reject) => {
+  function ask(message: UnpackMessage, signal: AbortSignal): Promise<JobAnswer> {
+    const answer = new Promise<JobAnswer>((resolve, reject) => {
       signal.throwIfAborted();
       ensureChild();
       waiting.set(message.id, { resolve, reject });
@@ -72,12 +86,14 @@ export function createUnpackPool(options: { command: readonly string[] }): Unpac
     });
     const onAbort = () => post({ kind: "cancel", id: message.id });
     signal.addEventListener("abort", onAbort, { once: true });
-    return answer.then(
-      (value) => value,
-      (error) => {
-        throw signal.aborted ? signal.reason : error;
-      },
-    ).finally(() => signal.removeEventListener("abort", onAbort));
+    return answer
+      .then(
+        (value) => value,
+        (error) => {
+          throw signal.aborted ? signal.reason : error;
+        },
+      )
+      .finally(() => signal.removeEventListener("abort", onAbort));
   }
 
   return {
@@ -96,10 +112,15 @@ export function createUnpackPool(options: { command: readonly string[] }): Unpac
         async finish(bytes) {
           post({ kind: "available", id, bytes, last: true });
           const hashed = await answer;
-          if (hashed.kind !== "hashed") throw new ImageError("internal", "the unpack process answers wrongly");
+          if (hashed.kind !== "hashed")
+            throw new ImageError("internal", "the unpack process answers wrongly");
           return hashed.digest;
         },
       };
+    },
+    warm() {
+      ensureChild();
+      if (waiting.size === 0) idleTimer = setTimeout(stopChild, idleMs).unref();
     },
     async close() {
       clearTimeout(idleTimer);

@@ -3,7 +3,7 @@ import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import { fromSystemError } from "../image/image-error.ts";
 import { createGrowingHash, type GrowingHash } from "./growing-hash.ts";
 import { type UnpackRequest, unpackLayer } from "./unpack-layer.ts";
-import type { UnpackAnswer, UnpackMessage } from "./unpack-messages.ts";
+import type { JobAnswer, UnpackAnswer, UnpackMessage } from "./unpack-messages.ts";
 
 // The process in which blobs are hashed (its main thread) and layers unpacked (its workers), away from the daemon's
 // event loop and, in the jail, away from every file but the images' own.
@@ -28,7 +28,7 @@ function serveDaemon(): void {
   const idle: Worker[] = [];
   const busy = new Map<number, Worker>();
 
-  const send = (answer: UnpackAnswer) => process.send?.(answer);
+  const send = (answer: UnpackAnswer) => process.send?.(answer, undefined, undefined, () => {});
 
   function startNext(): void {
     if (busy.size >= maxWorkers) return;
@@ -36,7 +36,7 @@ function serveDaemon(): void {
     if (!job) return;
     const worker = idle.pop() ?? new Worker(new URL(import.meta.url));
     busy.set(job.id, worker);
-    worker.once("message", (answer: UnpackAnswer) => {
+    worker.once("message", (answer: JobAnswer) => {
       busy.delete(job.id);
       worker.removeAllListeners("error");
       // A decoder that failed may hold memory: its thread goes with it.
@@ -76,10 +76,12 @@ function serveDaemon(): void {
       case "hash": {
         const hash = createGrowingHash(message.file);
         hashes.set(message.id, hash);
-        void hash.digest.then(
-          (digest) => send({ kind: "hashed", id: message.id, digest }),
-          (error) => send(failed(message.id, error)),
-        ).finally(() => hashes.delete(message.id));
+        void hash.digest
+          .then(
+            (digest) => send({ kind: "hashed", id: message.id, digest }),
+            (error) => send(failed(message.id, error)),
+          )
+          .finally(() => hashes.delete(message.id));
         return;
       }
       case "available":
@@ -88,11 +90,12 @@ function serveDaemon(): void {
         return void cancel(message.id);
     }
   });
+  send({ kind: "ready", jailed: process.env.KINDLING_JAILED === "yes" });
   // Its daemon is gone, however that came: so is the reason to be.
   process.on("disconnect", () => process.exit(0));
 }
 
-async function answerTo(id: number, work: ReturnType<typeof unpackLayer>): Promise<UnpackAnswer> {
+async function answerTo(id: number, work: ReturnType<typeof unpackLayer>): Promise<JobAnswer> {
   try {
     return { kind: "unpacked", id, result: await work };
   } catch (error) {
@@ -100,7 +103,7 @@ async function answerTo(id: number, work: ReturnType<typeof unpackLayer>): Promi
   }
 }
 
-function failed(id: number, error: unknown): UnpackAnswer {
+function failed(id: number, error: unknown): JobAnswer {
   const { code, message } = fromSystemError(error, "unpacking a layer");
   return { kind: "failed", id, code, message };
 }

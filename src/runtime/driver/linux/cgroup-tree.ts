@@ -18,7 +18,11 @@ export function treeProcesses(dir: string): number[] {
 }
 
 /** Kills until nobody is left: what forks between two looks is seen by the next. Answers whether that came about. */
-export async function killTree(processes: () => number[], clock: Clock, timeoutMs = 10_000): Promise<boolean> {
+export async function killTree(
+  processes: () => number[],
+  clock: Clock,
+  timeoutMs = 10_000,
+): Promise<boolean> {
   const deadline = clock.now() + timeoutMs;
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 50)) {
     // 0 stands for a process outside our own PID namespace, which we cannot name.

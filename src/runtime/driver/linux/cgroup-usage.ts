@@ -59,9 +59,11 @@ export function readOomKills(layout: CgroupLayout, cgroup: string): number | und
   return text === undefined ? undefined : parseFlatKeyed(text).get("oom_kill");
 }
 
-export function parseFlatKeyed(text: string): Map<string, number> {
+function parseFlatKeyed(text: string): Map<string, number> {
   const lines = text.split("\n").filter(Boolean);
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(" ")), Number(line.slice(line.indexOf(" ")))]));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(" ")), Number(line.slice(line.indexOf(" ")))]),
+  );
 }
 
 function readText(path: string): string | undefined {

@@ -71,8 +71,16 @@ export async function applyCgroupWrites(
 ): Promise<string[]> {
   const failed = await attempt(layout, cgroup, writes);
   // Memory may not exceed memory with swap at any moment: raising both needs the opposite order of lowering both.
-  const again = failed.length > 0 ? await attempt(layout, cgroup, failed.map(({ write }) => write).reverse()) : [];
-  const stillFailed = again.length > 0 ? await attempt(layout, cgroup, again.map(({ write }) => write)) : [];
+  const again =
+    failed.length > 0 ? await attempt(layout, cgroup, failed.map(({ write }) => write).reverse()) : [];
+  const stillFailed =
+    again.length > 0
+      ? await attempt(
+          layout,
+          cgroup,
+          again.map(({ write }) => write),
+        )
+      : [];
   return stillFailed.map(({ write, reason }) => `${write.file}=${write.value}: ${reason}`);
 }
 

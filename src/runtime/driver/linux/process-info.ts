@@ -14,7 +14,7 @@ interface ProcessStat {
 }
 
 /** Reads of /proc never wait for a disk, so they are done at once rather than through the thread pool. */
-export function readStat(pid: number): ProcessStat | undefined {
+function readStat(pid: number): ProcessStat | undefined {
   const text = readProc(`/proc/${pid}/stat`);
   if (!text) return undefined;
   // The name may hold spaces and brackets: fields count from the last bracket.
@@ -53,9 +53,20 @@ export function sendSignal(pid: number, signal: number): boolean {
 
 /** Every process with the words among its arguments. */
 export function findProcesses(argument: string): number[] {
-  return allProcesses().filter((pid) =>
-    (readProc(`/proc/${pid}/cmdline`) ?? "").split("\0").includes(argument),
-  );
+  return allProcesses().filter((pid) => commandLine(pid).includes(argument));
+}
+
+export function commandLine(pid: number): string[] {
+  const text = readProc(`/proc/${pid}/cmdline`) ?? "";
+  return text.replace(/\0$/, "").split("\0");
+}
+
+/** Those that have not ended: one that waits to be reaped cannot be killed any more. */
+export function stillRunning(pids: readonly number[]): number[] {
+  return [...new Set(pids)].filter((pid) => {
+    const state = readStat(pid)?.state;
+    return state !== undefined && state !== "Z" && state !== "X";
+  });
 }
 
 /** The processes and all they started, parents first. */

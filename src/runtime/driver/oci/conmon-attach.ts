@@ -63,7 +63,7 @@ export async function attachToConmon(
 /** Splits the bridge's output into packets; resolves at the first, which says that the socket is open. */
 function connected(child: ChildProcess, onPacket: (packet: Buffer) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
-    let pending = Buffer.alloc(0);
+    let pending: Buffer = Buffer.alloc(0);
     let complaint = "";
     const output = child.stdout as Readable;
     child.stderr?.on("data", (chunk: Buffer) => {

@@ -4,9 +4,9 @@ import { constants } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { driverFailed } from "../driver-error.ts";
 import type { ContainerSpec } from "../driver.ts";
-import type { OciRuntime } from "./find-oci-runtime.ts";
+import { driverFailed } from "../driver-error.ts";
+import { type OciRuntime, readableComplaint } from "./oci-runtime.ts";
 
 /**
  * conmon stays with a container instead of the daemon: it is the parent that learns the exit code, reads the output
@@ -42,9 +42,15 @@ export async function createWithConmon(launch: ConmonLaunch): Promise<{ pid: num
     const answer = await Promise.race([readAnswer(sync), failed]);
     sync.destroy();
     if (answer.data > 0) {
-      return { pid: answer.data, monitorPid: Number(await readFile(join(launch.bundle, "conmon.pid"), "utf8")) };
+      return {
+        pid: answer.data,
+        monitorPid: Number(await readFile(join(launch.bundle, "conmon.pid"), "utf8")),
+      };
     }
-    throw new Error(answer.message?.trim() || (await readFile(join(launch.bundle, "conmon.log"), "utf8")).trim());
+    throw new Error(
+      readableComplaint(answer.message ?? "") ||
+        (await readFile(join(launch.bundle, "conmon.log"), "utf8")).trim(),
+    );
   } catch (error) {
     throw driverFailed(`creating container ${launch.spec.id}`, error);
   } finally {
@@ -58,7 +64,13 @@ function conmonArgs({ runtime, spec, bundle, exitsDir }: ConmonLaunch): string[]
     ...["--runtime", runtime.path, "--runtime-arg", `--root=${runtime.root}`],
     ...["--bundle", bundle, "--persist-dir", bundle, "--exit-dir", exitsDir, "--full-attach"],
     ...["--container-pidfile", join(bundle, "pid"), "--conmon-pidfile", join(bundle, "conmon.pid")],
-    ...["--log-path", spec.logPath ? `k8s-file:${spec.logPath}` : "off", "--log-level", "error", "--no-sync-log"],
+    ...[
+      "--log-path",
+      spec.logPath ? `k8s-file:${spec.logPath}` : "off",
+      "--log-level",
+      "error",
+      "--no-sync-log",
+    ],
     ...(spec.terminal ? ["--terminal"] : []),
     ...(spec.stdin ? ["--stdin"] : []),
     // Without it conmon closes the container's stdin when the first client has ended its own: stdinOnce.

@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { capabilitiesOfMask } from "../capabilities.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { DriverError } from "../driver-error.ts";
 import type { CgroupLayout } from "../linux/cgroup-layout.ts";
+import { findMount } from "../linux/mount-table.ts";
 import type { OciFacts } from "./build-oci-config.ts";
 import type { OciDevice } from "./oci-config.ts";
 import type { SeccompProfile } from "./seccomp-profile.ts";
@@ -28,6 +29,7 @@ export function gatherMachineFacts(layout: CgroupLayout): MachineFacts {
 
 /** What has to be looked up for one container: numbers of devices, the text of a seccomp profile. */
 export async function gatherContainerFacts(spec: ContainerSpec, machine: MachineFacts): Promise<OciFacts> {
+  for (const mount of spec.mounts) if (mount.propagation === "bidirectional") await checkShared(mount.source);
   const { seccomp } = spec.security;
   const wanted = spec.security.privileged ? [...hostDevices(), ...spec.devices] : spec.devices;
   const devices = wanted.flatMap(({ hostPath, containerPath, permissions }) =>
@@ -40,6 +42,13 @@ export async function gatherContainerFacts(spec: ContainerSpec, machine: Machine
     localSeccomp:
       seccomp.kind === "localhost" && !spec.security.privileged ? await readProfile(seccomp.path) : undefined,
   };
+}
+
+/** Mounts can come back to the host only through a mount that is shared; anything else would fail in silence. */
+async function checkShared(source: string): Promise<void> {
+  const mount = findMount(await realpath(source));
+  if (mount.shared) return;
+  throw new DriverError("invalid", `path ${source} is mounted on ${mount.path} but it is not a shared mount`);
 }
 
 async function readProfile(path: string): Promise<SeccompProfile> {
@@ -55,7 +64,9 @@ function devicesAt(hostPath: string, containerPath: string): OciDevice[] {
   const stat = statSync(hostPath, { throwIfNoEntry: false });
   if (!stat) throw new DriverError("invalid", `device ${hostPath} does not exist`);
   if (stat.isDirectory()) {
-    return readdirSync(hostPath).flatMap((name) => devicesAt(join(hostPath, name), join(containerPath, name)));
+    return readdirSync(hostPath).flatMap((name) =>
+      devicesAt(join(hostPath, name), join(containerPath, name)),
+    );
   }
   if (!stat.isCharacterDevice() && !stat.isBlockDevice()) return [];
   return [
@@ -81,7 +92,19 @@ export function deviceNumbers(rdev: number): { major: number; minor: number } {
 
 /** The host's device nodes for a privileged container; terminals, shared memory and the like it has of its own. */
 function hostDevices(): ContainerSpec["devices"] {
-  const skipped = new Set(["pts", "shm", "mqueue", "fd", "console", "ptmx", "stdin", "stdout", "stderr", ".udev", "core"]);
+  const skipped = new Set([
+    "pts",
+    "shm",
+    "mqueue",
+    "fd",
+    "console",
+    "ptmx",
+    "stdin",
+    "stdout",
+    "stderr",
+    ".udev",
+    "core",
+  ]);
   return readdirSync("/dev", { withFileTypes: true })
     .filter((entry) => !skipped.has(entry.name) && !entry.isSymbolicLink())
     .filter((entry) => entry.isCharacterDevice() || entry.isBlockDevice() || entry.isDirectory())

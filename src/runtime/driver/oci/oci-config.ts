@@ -11,7 +11,7 @@ export interface OciConfig {
   readonly linux: OciLinux;
 }
 
-export interface OciProcess {
+interface OciProcess {
   readonly terminal: boolean;
   readonly user: { readonly uid: number; readonly gid: number; readonly additionalGids: readonly number[] };
   readonly args: readonly string[];

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../lib/clock.ts";
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
+import { createCommonOperations, specOf } from "../common-operations.ts";
 import { openStateDir, readMade, readSpec, type StateDir, writeWhole } from "../container-files.ts";
 import { readContainerState } from "../container-state.ts";
 import type { ContainerSpec, ContainerState, Driver } from "../driver.ts";
@@ -15,19 +16,17 @@ import {
 } from "../driver-error.ts";
 import { createExitWatch } from "../exit-watch.ts";
 import { type CgroupLayout, containerCgroup } from "../linux/cgroup-layout.ts";
-import { cgroupProcesses, killTree } from "../linux/cgroup-tree.ts";
-import { readOomKills, readUsage } from "../linux/cgroup-usage.ts";
-import { applyCgroupWrites, planCgroupWrites } from "../linux/cgroup-writes.ts";
-import { identify, sendSignal } from "../linux/process-info.ts";
+import { readOomKills } from "../linux/cgroup-usage.ts";
+import { commandLine, identify, isAlive } from "../linux/process-info.ts";
+import { removeContainer } from "../remove-container.ts";
 import { mustRun } from "../run-command.ts";
-import { signalNumber } from "../signal-number.ts";
 import { buildOciConfig } from "./build-oci-config.ts";
 import { createWithConmon, tellConmon } from "./conmon.ts";
 import { attachToConmon } from "./conmon-attach.ts";
-import type { OciRuntime } from "./find-oci-runtime.ts";
 import { gatherContainerFacts, gatherMachineFacts } from "./gather-facts.ts";
 import { execOci } from "./oci-exec.ts";
-import { removeOciContainer } from "./oci-remove.ts";
+import type { OciRuntime } from "./oci-runtime.ts";
+import { releaseInit } from "./release-init.ts";
 
 export interface OciDriverOptions {
   readonly stateDir: string;
@@ -38,7 +37,6 @@ export interface OciDriverOptions {
   readonly limitations: readonly string[];
 }
 
-const SIGKILL = 9;
 const logReopenTimeoutMs = 5000;
 
 /** Containers by an OCI runtime (runc, crun), each watched over by conmon. */
@@ -50,12 +48,6 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
   const exits = createExitWatch(state.exits, { clock, slowPollMs: 5000 });
   const oneAtATime = createKeyedMutex();
 
-  async function specOf(containerId: string): Promise<ContainerSpec> {
-    const spec = await readSpec(state.container(containerId));
-    if (!spec) throw containerNotFound(containerId);
-    return spec;
-  }
-
   const cgroupOf = (spec: ContainerSpec) => containerCgroup(spec.cgroupParent, spec.id);
   const execFifo = (containerId: string) => join(runtime.root, containerId, "exec.fifo");
 
@@ -66,8 +58,9 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     return readContainerState({
       files,
       clock,
-      // The runtime's init holds the pipe until it is started.
-      isWaiting: () => existsSync(execFifo(containerId)),
+      // A daemon killed between the two halves of `start` leaves the pipe behind, but not runc's init.
+      isWaiting: (pid) =>
+        existsSync(execFifo(containerId)) && (runtime.name !== "runc" || commandLine(pid).at(-1) === "init"),
       oomKills: () => readOomKills(layout, cgroupOf(spec)),
     });
   }
@@ -83,14 +76,14 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     checkContainerId(containerId);
     const files = state.container(containerId);
     const spec = await readSpec(files);
-    await removeOciContainer({
+    const cgroup = containerCgroup(spec?.cgroupParent ?? "", containerId);
+    await removeContainer({
       containerId,
       files,
-      cgroup: containerCgroup(spec?.cgroupParent ?? "", containerId),
-      runtime,
+      cgroup,
       layout,
       clock,
-      wasMade: (await readMade(files)) !== undefined,
+      also: [join(runtime.root, containerId)],
     });
   }
 
@@ -128,8 +121,10 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     if (now.kind === "missing") throw containerNotFound(containerId);
     if (now.kind !== "created") throw wrongState(containerId, now.kind, "created");
     await writeWhole(state.container(containerId).startedAt, String(clock.now()));
+    const made = await readMade(state.container(containerId));
+    const isInitAlive = () => made !== undefined && isAlive(made.container);
     try {
-      if (runtime.name === "runc") await letGo(execFifo(containerId));
+      if (runtime.name === "runc") await releaseInit(execFifo(containerId), { isAlive: isInitAlive, clock });
       else await mustRun(runtime.path, ["--root", runtime.root, "start", containerId]);
     } catch (error) {
       throw driverFailed(`starting container ${containerId}`, error);
@@ -143,38 +138,15 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     start: (containerId) => oneAtATime.run(containerId, () => start(containerId)),
     remove: (containerId) => oneAtATime.run(containerId, () => remove(containerId)),
     state: stateOf,
-    list: () => state.list(),
-
-    wait: (containerId, signal) =>
-      exits.until(
-        containerId,
-        async () => {
-          const now = await stateOf(containerId);
-          if (now.kind === "missing") throw containerNotFound(containerId);
-          return now.kind === "exited" ? now : undefined;
-        },
-        signal,
-      ),
-
-    async kill(containerId, signalName) {
-      const signal = signalNumber(signalName);
-      const spec = await specOf(containerId);
-      const now = await stateOf(containerId);
-      if (now.kind === "exited" || now.kind === "missing") return;
-      const made = await readMade(state.container(containerId));
-      if (made) sendSignal(made.container.pid, signal);
-      // With a PID namespace of its own the kernel ends the rest with the first process.
-      if (signal === SIGKILL && spec.namespaces.pid !== "new") {
-        await killTree(() => cgroupProcesses(layout, cgroupOf(spec)), clock);
-      }
-    },
+    ...createCommonOperations({ state, stateOf, exits, layout, clock }),
+    close: async () => exits.close(),
 
     async exec(containerId, execOptions) {
       await runningPid(containerId);
       return execOci({
         containerId,
         bundle: state.container(containerId).dir,
-        cgroup: cgroupOf(await specOf(containerId)),
+        cgroup: cgroupOf(await specOf(state, containerId)),
         runtime,
         layout,
         clock,
@@ -183,7 +155,7 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     },
 
     async attach(containerId) {
-      const spec = await specOf(containerId);
+      const spec = await specOf(state, containerId);
       try {
         return await attachToConmon(state.container(containerId).dir, spec);
       } catch (error) {
@@ -191,31 +163,18 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
       }
     },
 
-    async updateResources(containerId, resources) {
-      const cgroup = cgroupOf(await specOf(containerId));
-      const refused = await applyCgroupWrites(layout, cgroup, planCgroupWrites(layout.kind, resources));
-      if (refused.length > 0) throw driverFailed(`limits of container ${containerId}`, refused.join("; "));
-    },
-
-    stats: async (containerId) => readUsage(layout, cgroupOf(await specOf(containerId))),
-
     async reopenLog(containerId) {
-      const { logPath } = await specOf(containerId);
+      const { logPath } = await specOf(state, containerId);
       await runningPid(containerId);
       if (!logPath || existsSync(logPath)) return;
       await tellConmon(state.container(containerId).dir, { kind: "reopenLog" });
       const deadline = clock.now() + logReopenTimeoutMs;
       while (!existsSync(logPath)) {
-        if (clock.now() > deadline) throw driverFailed(`log of container ${containerId}`, "conmon did not reopen it");
+        if (clock.now() > deadline)
+          throw driverFailed(`log of container ${containerId}`, "conmon did not reopen it");
         await clock.sleep(5);
       }
       await chmod(logPath, 0o640);
     },
   };
-}
-
-/** All that `runc start` does: read the byte that init is blocked writing, and take the pipe away. */
-async function letGo(fifo: string): Promise<void> {
-  await readFile(fifo);
-  await rm(fifo, { force: true });
 }

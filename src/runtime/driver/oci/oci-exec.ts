@@ -1,14 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../lib/clock.ts";
 import type { ExecOptions, ExecProcess } from "../driver.ts";
 import { spawnExec } from "../exec-process.ts";
-import { type CgroupLayout, controllerDir } from "../linux/cgroup-layout.ts";
+import type { CgroupLayout } from "../linux/cgroup-layout.ts";
 import { killTree, removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
-import { withDescendants } from "../linux/process-info.ts";
-import type { OciRuntime } from "./find-oci-runtime.ts";
+import { makeExecCgroup } from "../linux/exec-cgroup.ts";
+import { stillRunning, withDescendants } from "../linux/process-info.ts";
 import type { OciConfig } from "./oci-config.ts";
+import { type OciRuntime, readableComplaint } from "./oci-runtime.ts";
 
 export interface OciExec {
   readonly containerId: string;
@@ -31,7 +32,7 @@ export async function execOci(exec: OciExec): Promise<ExecProcess> {
   const config = JSON.parse(await readFile(join(bundle, "config.json"), "utf8")) as OciConfig;
   const inside = { ...config.process, args: options.args, terminal: options.terminal };
   await writeFile(processFile, JSON.stringify(inside), { mode: 0o600 });
-  const group = makeExecCgroup(exec, name);
+  const group = exec.runtime.name === "runc" ? makeExecCgroup(exec.layout, exec.cgroup, name) : undefined;
 
   let started = false;
   const hasStarted = () => {
@@ -47,14 +48,17 @@ export async function execOci(exec: OciExec): Promise<ExecProcess> {
       containerId,
     ],
     options,
+    // runc has a terminal of its own inside.
+    echo: "never",
     hasStarted,
+    explain: readableComplaint,
     killInside: async (pid) => {
       // The runtime's own processes too: killed in the middle of starting, it would leave half a process.
       const processes = () => [
-        ...withDescendants([pid, ...insidePid(pidFile)]).filter((each) => existsSync(`/proc/${each}/root`)),
+        ...withDescendants([pid, ...insidePid(pidFile)]),
         ...(group ? treeProcesses(group.dir) : []),
       ];
-      await killTree(() => processes().filter(isRunning), clock);
+      await killTree(() => stillRunning(processes()), clock);
     },
     onEnd: () => {
       hasStarted();
@@ -66,32 +70,10 @@ export async function execOci(exec: OciExec): Promise<ExecProcess> {
   });
 }
 
-/** One directory is enough to find the processes by: with v1 in the hierarchy that limits nothing. */
-function makeExecCgroup(exec: OciExec, name: string): { dir: string; argument: string } | undefined {
-  if (exec.runtime.name !== "runc") return undefined;
-  const parent = controllerDir(exec.layout, "freezer", exec.cgroup);
-  if (!parent) return undefined;
-  const dir = join(parent, name);
-  try {
-    mkdirSync(dir);
-    return { dir, argument: exec.layout.kind === "v2" ? name : `freezer:${name}` };
-  } catch {
-    return undefined;
-  }
-}
-
 function insidePid(pidFile: string): number[] {
   try {
     return [Number(readFileSync(pidFile, "utf8"))].filter((pid) => pid > 0);
   } catch {
     return [];
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
   }
 }

@@ -2,14 +2,21 @@ import { posix } from "node:path";
 import type { ContainerSpec, Mount } from "../driver.ts";
 import type { OciMount } from "./oci-config.ts";
 
-const propagationOption = { private: "rprivate", hostToContainer: "rslave", bidirectional: "rshared" } as const;
+const propagationOption = {
+  private: "rprivate",
+  hostToContainer: "rslave",
+  bidirectional: "rshared",
+} as const;
 
 /** Every mount of a container: what each has by default, less what it brings itself, parents before children. */
 export function ociMounts(spec: ContainerSpec): OciMount[] {
   const own = spec.mounts.map(bindMount);
   const taken = new Set(own.map(({ destination }) => destination));
   const defaults = defaultMounts(spec).filter(({ destination }) => !taken.has(destination));
-  return [...defaults, ...own].map((mount, index) => ({ mount, index })).sort(byDepth).map(({ mount }) => mount);
+  return [...defaults, ...own]
+    .map((mount, index) => ({ mount, index }))
+    .sort(byDepth)
+    .map(({ mount }) => mount);
 }
 
 function bindMount(mount: Mount): OciMount {

@@ -52,7 +52,10 @@ const cloneWithoutNamespaces: readonly SeccompRule[] = [
   { names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
 ];
 
-function allowWhen(name: string, arg: { index: number; value: number; valueTwo?: number; op: string }): SeccompRule {
+function allowWhen(
+  name: string,
+  arg: { index: number; value: number; valueTwo?: number; op: string },
+): SeccompRule {
   return { names: [name], action: "SCMP_ACT_ALLOW", args: [arg] };
 }
 

@@ -3,16 +3,17 @@ import { join } from "node:path";
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { endLeftoverProcesses } from "../end-leftover-processes.ts";
-import type { Network, PodNetworkRequest } from "../network.ts";
+import type { Network, PodNetworkRequest, PortMapping } from "../network.ts";
 import { checkPodId, NetworkError, notAttached } from "../network-error.ts";
 import { isPinned, pinNamespaces, unpinNamespaces } from "../pin-namespaces.ts";
 import { createPodRecords } from "../pod-records.ts";
 import { podVariable, runTool } from "../run-process.ts";
 import { createAddressPool } from "./address-pool.ts";
 import { ipBatch, removeLink } from "./bridge-device.ts";
-import { type BridgeRecord, findPortConflict, parseBridgeRecord } from "./bridge-record.ts";
+import { type BridgeRecord, parseBridgeRecord } from "./bridge-record.ts";
 import { createBridgeSetup, type ReadyBridge } from "./bridge-setup.ts";
 import { checkPodLink } from "./check-pod-link.ts";
+import { findPortProblem } from "./find-port-problem.ts";
 import { gatewayOf } from "./ipv4.ts";
 import { hostLinkBatch, hostLinkName, podLinkBatch } from "./link-batch.ts";
 import { iptablesProblem } from "./packet-filter.ts";
@@ -81,18 +82,14 @@ export async function createBridgeNetwork(options: BridgeOptions): Promise<Netwo
     return attached;
   }
 
-  async function refuseUnmappable(podId: string, ports: PodNetworkRequest["portMappings"]): Promise<void> {
+  async function refuseUnmappable(podId: string, ports: readonly PortMapping[]): Promise<void> {
     if (ports.length === 0) return;
     if (noFilter) throw new NetworkError("invalid", `host ports need iptables: ${noFilter}`);
-    const others = (await podPorts()).filter((other) => other.podId !== podId);
-    const conflict = findPortConflict(ports, others);
-    if (conflict) {
-      const { protocol, hostPort } = conflict.port;
-      throw new NetworkError(
-        "invalid",
-        `host port ${hostPort}/${protocol} is taken by pod ${conflict.podId}`,
-      );
-    }
+    const problem = findPortProblem(
+      ports,
+      (await podPorts()).filter((other) => other.podId !== podId),
+    );
+    if (problem) throw new NetworkError("invalid", problem);
   }
 
   async function release(podId: string): Promise<void> {
@@ -122,11 +119,7 @@ export async function createBridgeNetwork(options: BridgeOptions): Promise<Netwo
           `pods reach only each other and the host, and have no host ports: iptables does not work (${noFilter})`,
         ]
       : [],
-    problem: () =>
-      setup.ensure().then(
-        () => undefined,
-        (error: unknown) => (error instanceof Error ? error.message : String(error)),
-      ),
+    problem: setup.problem,
     attach: (pod) =>
       perPod.run(pod.podId, async () => {
         checkPodId(pod.podId);

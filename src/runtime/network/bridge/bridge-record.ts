@@ -16,20 +16,3 @@ export function parseBridgeRecord(value: unknown): BridgeRecord | undefined {
   if (!Array.isArray(portMappings)) return undefined;
   return { state, address, namespacePath, portMappings };
 }
-
-/** The ports of ours that somebody else's pod has; two rules for one port would leave one pod without. */
-export function findPortConflict(
-  wanted: readonly PortMapping[],
-  others: readonly { podId: string; portMappings: readonly PortMapping[] }[],
-): { port: PortMapping; podId: string } | undefined {
-  for (const port of wanted) {
-    const other = others.find(({ portMappings }) => portMappings.some((taken) => samePort(port, taken)));
-    if (other) return { port, podId: other.podId };
-  }
-  return undefined;
-}
-
-function samePort(a: PortMapping, b: PortMapping): boolean {
-  const everywhere = [a, b].some(({ hostIp }) => hostIp === "" || hostIp === "0.0.0.0");
-  return a.protocol === b.protocol && a.hostPort === b.hostPort && (everywhere || a.hostIp === b.hostIp);
-}

@@ -38,7 +38,8 @@ export function forgetSettings(file: string): Promise<void> {
   return rm(file, { force: true });
 }
 
-async function readSettings(file: string): Promise<BridgeSettings | undefined> {
+/** Undefined where none have been chosen, or cannot be read. */
+export async function readSettings(file: string): Promise<BridgeSettings | undefined> {
   try {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));
     if (typeof value !== "object" || value === null || !("bridge" in value && "subnet" in value))

@@ -12,6 +12,7 @@ import {
   type BridgeSettings,
   forgetSettings,
   readOrChooseSettings,
+  readSettings,
   type WantedBridge,
 } from "./bridge-settings.ts";
 import { formatSubnet } from "./ipv4.ts";
@@ -27,6 +28,8 @@ export interface ReadyBridge extends BridgeSettings {
 export interface BridgeSetup {
   /** Makes the bridge where it is missing: at first, and again when somebody removed it. */
   ensure(): Promise<ReadyBridge>;
+  /** Why it cannot be made. It is tried with the first pod, and again here after a failure: an idle node has none. */
+  problem(): Promise<string | undefined>;
   /** Makes the packet rules follow from the pods on disk. */
   syncRules(): Promise<void>;
   remove(): Promise<void>;
@@ -42,6 +45,7 @@ export function createBridgeSetup(options: {
   const { settingsFile, wanted, filtersPackets, logger } = options;
   const mutex = createKeyedMutex();
   let ready: ReadyBridge | undefined;
+  let failed = false;
 
   async function make(): Promise<ReadyBridge> {
     const settings = await readOrChooseSettings(settingsFile, wanted);
@@ -69,20 +73,37 @@ export function createBridgeSetup(options: {
     }
   }
 
+  function ensure(): Promise<ReadyBridge> {
+    return mutex.run("setup", async () => {
+      if (ready && (await linkExists(ready.bridge))) return ready;
+      failed = true;
+      ready = await make();
+      failed = false;
+      return ready;
+    });
+  }
+
   return {
-    ensure: () =>
-      mutex.run("setup", async () => {
-        if (!ready || !(await linkExists(ready.bridge))) ready = await make();
-        return ready;
-      }),
+    ensure,
+    async problem() {
+      const inUse = await readSettings(settingsFile);
+      if (!failed && !inUse) return undefined;
+      return ensure().then(
+        () => undefined,
+        (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      );
+    },
     syncRules: () =>
       mutex.run("setup", async () => {
-        await writeRules(ready ?? (await readOrChooseSettings(settingsFile, wanted)));
+        const settings = ready ?? (await readSettings(settingsFile));
+        if (settings) await writeRules(settings);
       }),
     remove: () =>
       mutex.run("setup", async () => {
         ready = undefined;
-        const { bridge, subnet } = await readOrChooseSettings(settingsFile, wanted);
+        const settings = await readSettings(settingsFile);
+        if (!settings) return;
+        const { bridge, subnet } = settings;
         await removeLink(bridge);
         if (filtersPackets) await removeRules({ bridge, subnet: formatSubnet(subnet) });
         await forgetSettings(settingsFile);

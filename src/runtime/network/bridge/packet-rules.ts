@@ -1,4 +1,5 @@
 import type { PortMapping } from "../network.ts";
+import { isEverywhere } from "./find-port-problem.ts";
 
 /** What the rules follow from. They are always rendered as a whole: nothing of an earlier state can survive. */
 export interface PacketRules {
@@ -62,8 +63,9 @@ function chainsOf({ bridge, subnet, pods }: PacketRules): readonly Chain[] {
 }
 
 function portRules({ podId, address, portMappings }: PodPorts): string[] {
-  return portMappings.map(({ protocol, hostIp, hostPort, containerPort }) => {
-    const at = hostIp === "" || hostIp === "0.0.0.0" ? "" : ` -d ${hostIp}`;
+  return portMappings.map((mapping) => {
+    const { protocol, hostIp, hostPort, containerPort } = mapping;
+    const at = isEverywhere(mapping) ? "" : ` -d ${hostIp}`;
     return (
       `-p ${protocol.toLowerCase()}${at} --dport ${hostPort} -m comment --comment "kindling pod ${podId}" ` +
       `-j DNAT --to-destination ${address}:${containerPort}`

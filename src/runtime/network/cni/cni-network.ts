@@ -13,6 +13,7 @@ import type { CniConfig } from "./cni-config.ts";
 import { createCniProblemFinder } from "./cni-problem.ts";
 import { type CniRecord, parseCniRecord } from "./cni-record.ts";
 import { addressesOf } from "./cni-result.ts";
+import { removeMasquerade } from "./remove-masquerade.ts";
 import { addAll, type Chain, checkAll, deleteAll } from "./run-chain.ts";
 
 export interface CniOptions {
@@ -21,6 +22,8 @@ export interface CniOptions {
   readonly binDirs: readonly string[];
   /** Read anew for each pod: a configuration may come, or change, at any time. Pods keep the one they began with. */
   readonly loadConfig: () => Promise<CniConfig | undefined>;
+  /** The same without making anything, to see whether its plugins are there; `loadConfig` unless told. */
+  readonly previewConfig?: () => Promise<CniConfig | undefined>;
   readonly pluginTimeoutMs?: number;
   /** Removes what a configuration of our own has made; only called when no pod is left. */
   readonly removeShared?: () => Promise<void>;
@@ -78,7 +81,7 @@ export function createCniNetwork(options: CniOptions): Network {
   }
 
   async function release(podId: string): Promise<void> {
-    const record = await records.read(podId);
+    const record = (await records.read(podId)) ?? (await guessRecord(podId));
     if (!record?.result) await endLeftoverProcesses(podId);
     if (record) {
       const failures = await deleteAll(
@@ -87,9 +90,18 @@ export function createCniNetwork(options: CniOptions): Network {
       );
       if (failures.length > 0)
         throw new NetworkError("pluginFailed", failures.map(({ error }) => error.message).join("; "));
+      await removeMasquerade(podId, record.config);
     }
     await unpinNamespaces(join(namespacesDirectory, podId));
     await records.remove(podId);
+  }
+
+  /** For a record that cannot be read, as after a power failure: plugins find what a pod holds by its id alone. */
+  async function guessRecord(podId: string): Promise<CniRecord | undefined> {
+    if (!(await records.ids()).includes(podId)) return undefined;
+    const config = await loadConfig();
+    const namespacePath = join(namespacesDirectory, podId, "net");
+    return config && { config, namespacePath, args: "IgnoreUnknown=1", capabilityArgs: { portMappings: [] } };
   }
 
   /** DEL without its namespace gets no path, as the specification has it: plugins then release what they can. */
@@ -115,7 +127,7 @@ export function createCniNetwork(options: CniOptions): Network {
     limitations: [],
     async problem() {
       try {
-        const config = await loadConfig();
+        const config = await (options.previewConfig ?? loadConfig)();
         return config ? await findProblem(config) : "there is no CNI configuration";
       } catch (error) {
         return error instanceof Error ? error.message : String(error);

@@ -1,12 +1,19 @@
 import { join } from "node:path";
 import { removeLink, uplinkMtu } from "../bridge/bridge-device.ts";
-import { forgetSettings, readOrChooseSettings, type WantedBridge } from "../bridge/bridge-settings.ts";
+import {
+  forgetSettings,
+  readOrChooseSettings,
+  readSettings,
+  type WantedBridge,
+} from "../bridge/bridge-settings.ts";
 import { formatSubnet } from "../bridge/ipv4.ts";
 import type { CniConfig } from "./cni-config.ts";
 import { defaultCniConfig } from "./default-cni-config.ts";
 
 export interface DefaultCni {
   config(): Promise<CniConfig>;
+  /** With the same plugins, but no bridge taken yet: enough to see whether they are there. */
+  outline(): CniConfig;
   remove(): Promise<void>;
 }
 
@@ -34,11 +41,12 @@ export function createDefaultCni(options: WantedBridge & { directory: string }):
       });
       return made;
     },
+    outline: () => defaultCniConfig({ bridge: "none", subnet: "", ipamDirectory: "", mtu: 0 }),
     async remove() {
-      if (!made) return;
       made = undefined;
-      const { bridge } = await readOrChooseSettings(settingsFile, options);
-      await removeLink(bridge);
+      const settings = await readSettings(settingsFile);
+      if (!settings) return;
+      await removeLink(settings.bridge);
       await forgetSettings(settingsFile);
     },
   };

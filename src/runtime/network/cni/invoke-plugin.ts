@@ -4,7 +4,7 @@ import { NetworkError } from "../network-error.ts";
 import { podVariable, runProcess } from "../run-process.ts";
 import { isObject } from "./cni-config.ts";
 
-export type CniCommand = "ADD" | "DEL" | "CHECK" | "STATUS" | "VERSION";
+type CniCommand = "ADD" | "DEL" | "CHECK" | "STATUS" | "VERSION";
 
 export interface PluginCall {
   readonly command: CniCommand;
@@ -47,7 +47,7 @@ export async function invokePlugin(call: PluginCall): Promise<Readonly<Record<st
   });
   if (outcome.kind === "timedOut") {
     // Its children may have left its process group.
-    if (pod) await endLeftoverProcesses(pod.podId);
+    if (pod) await endLeftoverProcesses(pod.podId, { graceMs: 0 });
     const seconds = timeoutMs / 1_000;
     throw new NetworkError(
       "pluginTimedOut",

@@ -32,8 +32,14 @@ export async function deleteAll(
   // Plugins before 0.4.0 do not know a previous result here.
   const previous = isVersionAtLeast(chain.config.cniVersion, "0.4.0") ? result : undefined;
   for (const [index, plugin] of [...chain.config.plugins.entries()].reverse()) {
+    const remove = () => invokePlugin({ ...callOf(chain, plugin, previous), command: "DEL" });
     try {
-      await invokePlugin({ ...callOf(chain, plugin, previous), command: "DEL" });
+      // Twice: after an ADD that was killed half way, bridge releases nearly everything, then fails at a rule that was
+      // never made; the next time it does not come to that rule.
+      await remove().catch((error: NetworkError) => {
+        if (error.code === "pluginTimedOut") throw error;
+        return remove();
+      });
     } catch (error) {
       failures.push({ index, error: error as NetworkError });
     }

@@ -1,15 +1,16 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-export interface OciRuntime {
-  readonly name: string;
-  readonly path: string;
-  /** Where the runtime keeps its own state. */
-  readonly root: string;
-}
-
 /** Daemons often start with a PATH that lacks the administrators' folders. */
-const extraFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/libexec/crio"];
+const extraFolders = [
+  "/usr/local/sbin",
+  "/usr/local/bin",
+  "/usr/sbin",
+  "/usr/bin",
+  "/sbin",
+  "/bin",
+  "/usr/libexec/crio",
+];
 
 export function findProgram(name: string): string | undefined {
   if (name.includes("/")) return isExecutable(name) ? name : undefined;

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { allCapabilities, capabilitiesOfMask, decideCapabilities } from "./capabilities.ts";
+
+const security = (add: string[], drop: string[], privileged = false) => ({
+  privileged,
+  capabilities: { add, drop },
+});
+
+describe("decideCapabilities", () => {
+  it.each([
+    ["nothing asked", [], [], 14],
+    ["one added", ["NET_ADMIN"], [], 15],
+    ["one dropped, with the prefix", [], ["CAP_CHOWN"], 13],
+    ["all dropped", [], ["ALL"], 0],
+    ["all dropped, one kept", ["CHOWN"], ["all"], 1],
+    ["all added", ["ALL"], [], 41],
+    ["all added but one", ["ALL"], ["SYS_ADMIN"], 40],
+    ["added and dropped: dropped", ["SYS_TIME"], ["SYS_TIME"], 14],
+  ])("%s", (_name, add, drop, count) => {
+    expect(decideCapabilities(security(add, drop), allCapabilities)).toHaveLength(count);
+  });
+
+  it("gives nothing that the daemon lacks", () => {
+    const own = allCapabilities.filter((name) => name !== "SYS_RESOURCE");
+    expect(decideCapabilities(security([], [], true), own)).toEqual(own);
+    expect(decideCapabilities(security(["SYS_RESOURCE"], ["ALL"]), own)).toEqual([]);
+  });
+
+  it("refuses names that are none", () => {
+    expect(() => decideCapabilities(security(["FLY"], []), allCapabilities)).toThrow(/FLY/);
+  });
+});
+
+it("reads masks", () => {
+  expect(capabilitiesOfMask("0000000000000021")).toEqual(["CHOWN", "KILL"]);
+  expect(capabilitiesOfMask("000001ffffffffff")).toEqual([...allCapabilities]);
+});

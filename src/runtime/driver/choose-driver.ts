@@ -1,0 +1,74 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, systemClock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Driver } from "./driver.ts";
+import { DriverError } from "./driver-error.ts";
+import { findProgram } from "./find-program.ts";
+import { createHostDriver } from "./host/host-driver.ts";
+import { detectCgroupLayout } from "./linux/cgroup-layout.ts";
+import { createOciDriver } from "./oci/oci-driver.ts";
+import { probeOciRuntime } from "./oci/probe-oci-runtime.ts";
+
+export interface DriverWish {
+  readonly dataDir: string;
+  readonly logger: Logger;
+  readonly wanted: "auto" | "oci" | "host";
+  /** A RuntimeClass handler: the name or path of another OCI runtime. */
+  readonly handler?: string;
+  readonly clock?: Clock;
+}
+
+export interface DriverChoice {
+  readonly driver: Driver;
+  /** Which driver, and why, in one sentence. */
+  readonly reason: string;
+}
+
+/** Finds what works on this machine. */
+export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
+  const clock = wish.clock ?? systemClock;
+  const layout = detectCgroupLayout();
+  const refusals: string[] = [];
+  await mkdir(wish.dataDir, { recursive: true, mode: 0o711 });
+
+  if (wish.wanted !== "host") {
+    const conmon = findProgram("conmon");
+    for (const name of wish.handler ? [wish.handler] : ["runc", "crun"]) {
+      const path = findProgram(name);
+      if (!path) {
+        refusals.push(`${name} is not installed`);
+        continue;
+      }
+      const problem = await probeOciRuntime({ path, dir: wish.dataDir, layout, clock });
+      if (problem) {
+        refusals.push(`${name} does not work here (${problem})`);
+        continue;
+      }
+      if (!conmon) {
+        refusals.push(`${name} works, but conmon, which it needs to outlive the daemon, is not installed`);
+        continue;
+      }
+      const driver = await createOciDriver({
+        stateDir: join(wish.dataDir, "oci"),
+        runtime: { name: name.split("/").at(-1) ?? name, path },
+        conmon,
+        layout,
+        clock,
+        limitations: findProgram("perl") ? [] : ["Attach needs perl, which is not installed."],
+      });
+      return chosen(wish.logger, driver, [`${path} works here, with ${conmon}`, ...refusals]);
+    }
+  }
+  if (wish.wanted !== "oci" && !wish.handler) {
+    const driver = await createHostDriver({ stateDir: join(wish.dataDir, "host"), layout, clock });
+    return chosen(wish.logger, driver, [refusals.length > 0 ? refusals.join("; ") : "as asked"]);
+  }
+  throw new DriverError("unsupported", `no way to run containers: ${refusals.join("; ")}`);
+}
+
+function chosen(logger: Logger, driver: Driver, reasons: readonly string[]): DriverChoice {
+  const reason = `driver ${driver.name}: ${reasons.join("; ")}`;
+  logger.info(reason, { limitations: driver.limitations });
+  return { driver, reason };
+}

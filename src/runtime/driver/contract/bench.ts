@@ -1,0 +1,263 @@
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AttachStreams, ContainerSpec, Driver, ExitedState, Namespaces } from "../driver.ts";
+import { cgroupDirs, containerCgroup, controllerDir, detectCgroupLayout } from "../linux/cgroup-layout.ts";
+import { commandLine, findProcesses } from "../linux/process-info.ts";
+
+export interface DriverContract {
+  /** Opens the driver over a state directory, as a daemon does when it starts. */
+  readonly open: (dir: string) => Promise<Driver>;
+  readonly busybox: string;
+}
+
+/** A machine's corner for the contract suite: a root file system from busybox, a driver, and what to clean up. */
+export interface ContractBench {
+  readonly driver: Driver;
+  readonly stateDir: string;
+  readonly ownNamespaces: Namespaces;
+  spec(part: Partial<ContainerSpec>): ContainerSpec;
+  run(part: Partial<ContainerSpec>): Promise<ExitedState & { log: string[] }>;
+  runSpec(spec: ContainerSpec): Promise<ExitedState>;
+  started(part: Partial<ContainerSpec>): Promise<ContainerSpec>;
+  wait(id: string): Promise<ExitedState>;
+  exited(id: string): Promise<boolean>;
+  attach(id: string): Promise<{ streams: AttachStreams; out: () => string }>;
+  exec(
+    id: string,
+    args: string[],
+    options?: { input?: string },
+  ): Promise<{ out: string; err: string; exitCode: number }>;
+  /** The daemon goes away and, after a while, a new one comes. */
+  reopen(options: { pauseMs: number }): Promise<void>;
+  directory(name: string): string;
+  copyRootfs(): string;
+  tmpfs(name: string, propagation?: "shared"): string;
+  mount(args: string[], target: string): void;
+  unmountLater(target: string): void;
+  memoryLimit(id: string): number;
+  /** Processes, mounts, cgroups and files that are left of a container. */
+  traces(id: string): string[];
+  processesWith(pattern: RegExp): number[];
+  monitorsOf(id: string): number[];
+  clear(): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+const cgroupParent = `/kindling-test-${process.pid}`;
+
+export async function createContractBench(contract: DriverContract): Promise<ContractBench> {
+  const home = mkdtempSync(join(tmpdir(), "kindling-driver-"));
+  const stateDir = join(home, "state");
+  const rootfs = join(home, "rootfs");
+  makeRootfs(rootfs, contract.busybox);
+  const layout = detectCgroupLayout();
+  const mounts: string[] = [];
+  let count = 0;
+  let driver = await contract.open(stateDir);
+
+  const bench: ContractBench = {
+    get driver() {
+      return driver;
+    },
+    stateDir,
+    ownNamespaces: { network: "new", ipc: "new", uts: "new", pid: "new" },
+    spec: (part) => {
+      const id = part.id ?? `c${++count}-${process.pid}`;
+      return { ...plainSpec, id, rootfs, logPath: join(home, `${id.replaceAll("/", "_")}.log`), ...part };
+    },
+    async run(part) {
+      const spec = bench.spec(part);
+      const exited = await bench.runSpec(spec);
+      return { ...exited, log: joinParts(readLog(spec.logPath)) };
+    },
+    async runSpec(spec) {
+      await driver.create(spec);
+      await driver.start(spec.id);
+      return bench.wait(spec.id);
+    },
+    async started(part) {
+      const spec = bench.spec(part);
+      await driver.create(spec);
+      await driver.start(spec.id);
+      return spec;
+    },
+    wait: (id) => driver.wait(id, AbortSignal.timeout(30_000)),
+    exited: async (id) => (await driver.state(id)).kind === "exited",
+    async attach(id) {
+      const streams = await driver.attach(id);
+      let out = "";
+      streams.stdout.on("data", (chunk) => {
+        out += String(chunk);
+      });
+      streams.stderr?.resume();
+      return { streams, out: () => out };
+    },
+    async exec(id, args, options = {}) {
+      const stdin = options.input !== undefined;
+      const child = await driver.exec(id, { args, terminal: false, stdin });
+      let [out, err] = ["", ""];
+      child.stdout.on("data", (chunk) => {
+        out += String(chunk);
+      });
+      child.stderr?.on("data", (chunk) => {
+        err += String(chunk);
+      });
+      if (options.input !== undefined) child.stdin?.end(options.input);
+      const exitCode = await child.exitCode;
+      return { out, err, exitCode };
+    },
+    async reopen({ pauseMs }) {
+      await driver.close();
+      await sleep(pauseMs);
+      driver = await contract.open(stateDir);
+    },
+    directory(name) {
+      const path = mkdtempSync(join(home, `${name}-`));
+      return path;
+    },
+    copyRootfs() {
+      const path = mkdtempSync(join(home, "rootfs-"));
+      cpSync(rootfs, path, { recursive: true, verbatimSymlinks: true });
+      return path;
+    },
+    tmpfs(name, propagation) {
+      const path = bench.directory(name);
+      bench.mount(["-t", "tmpfs", "tmpfs", path], path);
+      if (propagation) execFileSync("mount", [`--make-${propagation}`, path]);
+      return path;
+    },
+    mount(args, target) {
+      execFileSync("mount", args);
+      mounts.push(target);
+    },
+    unmountLater: (target) => void mounts.push(target),
+    memoryLimit(id) {
+      const dir = controllerDir(layout, "memory", containerCgroup(cgroupParent, id));
+      const file = layout.kind === "v2" ? "memory.max" : "memory.limit_in_bytes";
+      return Number(readFileSync(`${dir}/${file}`, "utf8"));
+    },
+    traces: (id) => [
+      ...cgroupDirs(layout, containerCgroup(cgroupParent, id)).filter((dir) => existsSync(dir)),
+      ...readFileSync("/proc/self/mountinfo", "utf8")
+        .split("\n")
+        .filter((line) => line.includes(`/${id}/`)),
+      ...readdirSync(stateDir, { recursive: true })
+        .map(String)
+        .filter((name) => name.split("/").includes(id)),
+      ...bench.monitorsOf(id).map((pid) => `process ${pid}: ${commandLine(pid).join(" ").slice(0, 200)}`),
+    ],
+    processesWith: (pattern) =>
+      readdirSync("/proc")
+        .map(Number)
+        .filter((pid) => pid > 0 && pattern.test(`${commandLine(pid).join(" ")} `)),
+    monitorsOf: (id) => findProcesses(join(stateDir, "containers", id)),
+    async clear() {
+      for (const id of await driver.list()) await driver.remove(id);
+      for (const target of mounts.splice(0).reverse()) {
+        if (readFileSync("/proc/self/mountinfo", "utf8").includes(` ${target} `)) {
+          execFileSync("umount", ["-l", target]);
+        }
+      }
+    },
+    async dispose() {
+      await bench.clear();
+      await driver.close();
+      for (const dir of cgroupDirs(layout, cgroupParent)) if (existsSync(dir)) rmdirSync(dir);
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+  return bench;
+}
+
+const plainSpec: Omit<ContainerSpec, "id" | "rootfs" | "logPath"> = {
+  readonlyRootfs: false,
+  args: ["true"],
+  env: ["PATH=/bin"],
+  workingDir: "/",
+  user: { uid: 0, gid: 0, additionalGids: [] },
+  hostname: "bench",
+  mounts: [],
+  devices: [],
+  namespaces: { network: "host", ipc: "new", uts: "new", pid: "new" },
+  cgroupParent,
+  resources: {},
+  security: {
+    privileged: false,
+    capabilities: { add: [], drop: [] },
+    noNewPrivileges: false,
+    maskedPaths: [],
+    readonlyPaths: [],
+    seccomp: { kind: "runtimeDefault" },
+    apparmorProfile: undefined,
+  },
+  sysctls: {},
+  oomScoreAdj: undefined,
+  terminal: false,
+  stdin: false,
+  stdinOnce: false,
+  annotations: {},
+};
+
+function makeRootfs(path: string, busybox: string): void {
+  for (const dir of ["bin", "tmp", "etc", "proc", "dev", "sys"])
+    mkdirSync(join(path, dir), { recursive: true });
+  cpSync(busybox, join(path, "bin/busybox"), { dereference: true });
+  const names = execFileSync(busybox, ["--list"], { encoding: "utf8" }).split("\n").filter(Boolean);
+  for (const name of names) if (name !== "busybox") symlinkSync("busybox", join(path, "bin", name));
+}
+
+export interface LogLine {
+  readonly time: string;
+  readonly stream: string;
+  readonly tag: string;
+  readonly text: string;
+}
+
+export function readLog(path: string): LogLine[] {
+  const text = readFileSync(path, "latin1");
+  if (text !== "" && !text.endsWith("\n")) throw new Error("the log ends in the middle of a line");
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => {
+      const [, time = "", stream = "", tag = "", content = ""] =
+        /^(\S+) (stdout|stderr) (P|F) (.*)$/s.exec(line) ?? [];
+      if (!time) throw new Error(`not a line of CRI's log: ${line.slice(0, 200)}`);
+      return { time, stream, tag, text: content };
+    });
+}
+
+/** Waits for what happens in other processes. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`waited in vain: ${holds}`);
+    await sleep(20);
+  }
+}
+
+/** Whole lines from parts; the streams' parts may alternate. */
+export function joinParts(lines: readonly LogLine[]): string[] {
+  const whole: string[] = [];
+  const open = new Map<string, string>();
+  for (const { stream, tag, text } of lines) {
+    const sofar = (open.get(stream) ?? "") + text;
+    open.delete(stream);
+    if (tag === "F") whole.push(sofar);
+    else open.set(stream, sofar);
+  }
+  return [...whole, ...open.values()];
+}

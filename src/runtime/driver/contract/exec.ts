@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { type ContractBench, until } from "./bench.ts";
+
+export function describeExec(bench: () => ContractBench): void {
+  describe("exec", () => {
+    it("runs beside the program, with its streams and exit code", async () => {
+      const spec = await bench().started({
+        args: ["sleep", "100"],
+        env: ["PATH=/bin", "WHO=me"],
+        hostname: "inside",
+      });
+      const { out, err, exitCode } = await bench().exec(spec.id, [
+        "sh",
+        "-c",
+        "hostname; echo $WHO >&2; exit 3",
+      ]);
+      expect({ out, err, exitCode }).toEqual({ out: "inside\n", err: "me\n", exitCode: 3 });
+    });
+
+    it("has no open files but its three streams", async () => {
+      const spec = await bench().started({ args: ["sleep", "100"] });
+      const { out } = await bench().exec(spec.id, ["ls", "/proc/self/fd"]);
+      expect(out).toBe("0\n1\n2\n3\n");
+    });
+
+    it("takes input", async () => {
+      const spec = await bench().started({ args: ["sleep", "100"] });
+      const { out, exitCode } = await bench().exec(spec.id, ["wc", "-c"], { input: "x".repeat(200_000) });
+      expect({ out: out.trim(), exitCode }).toEqual({ out: "200000", exitCode: 0 });
+    });
+
+    it("gives a terminal with a size", async () => {
+      const spec = await bench().started({ args: ["sleep", "100"] });
+      const process = await bench().driver.exec(spec.id, {
+        args: ["sh", "-c", "read x; stty size; echo got $x; exit 4"],
+        terminal: true,
+        stdin: true,
+      });
+      let out = "";
+      process.stdout.on("data", (chunk) => {
+        out += String(chunk);
+      });
+      await sleep(300);
+      await process.resize(101, 37);
+      await sleep(100);
+      process.stdin?.write("word\n");
+      expect(await process.exitCode).toBe(4);
+      expect(out).toMatch(/37 101/);
+      expect(out).toMatch(/got word/);
+    });
+
+    it("says when the program does not exist or the container does not run", async () => {
+      const spec = await bench().started({ args: ["sleep", "100"] });
+      await expect(bench().exec(spec.id, ["no-such-program"])).rejects.toThrow(/not found/);
+      await bench().driver.kill(spec.id, "KILL");
+      await bench().wait(spec.id);
+      await expect(bench().exec(spec.id, ["true"])).rejects.toThrow(/exited/);
+    });
+
+    it("has the container's limits on privileges", async () => {
+      const spec = await bench().started({
+        args: ["sleep", "100"],
+        user: { uid: 1234, gid: 2345, additionalGids: [] },
+        security: {
+          ...bench().spec({}).security,
+          capabilities: { add: [], drop: ["ALL"] },
+          noNewPrivileges: true,
+        },
+      });
+      const { out } = await bench().exec(spec.id, [
+        "sh",
+        "-c",
+        "id -u; grep -E 'CapBnd|NoNewPrivs' /proc/self/status",
+      ]);
+      expect(out).toMatch(/^1234\n/);
+      expect(out).toMatch(/CapBnd:\s+0{16}/);
+      expect(out).toMatch(/NoNewPrivs:\s+1/);
+    });
+
+    it("is killed with everything it started", async () => {
+      const spec = await bench().started({ args: ["sleep", "100"] });
+      const abort = new AbortController();
+      const process = await bench().driver.exec(spec.id, {
+        args: ["sh", "-c", "setsid sh -c 'sleep 1001' & sleep 1002 & sleep 1003"],
+        terminal: false,
+        stdin: false,
+        signal: abort.signal,
+      });
+      process.stdout.resume();
+      process.stderr?.resume();
+      const sleepers = () => bench().processesWith(/^sleep 100[123] $/);
+      await until(() => sleepers().length === 3);
+      abort.abort();
+      expect(await process.exitCode).toBe(137);
+      await until(() => sleepers().length === 0);
+      expect((await bench().driver.state(spec.id)).kind).toBe("running");
+    });
+  });
+}

@@ -1,0 +1,132 @@
+import { decideCapabilities } from "../capabilities.ts";
+import type { ContainerSpec } from "../driver.ts";
+import { quote } from "../exec-process.ts";
+import { completeEnv, type OciFacts } from "../oci/build-oci-config.ts";
+import { insideTool, toolsInside } from "./host-tools.ts";
+import type { HostMount } from "./plan-host-mounts.ts";
+
+export interface InitScript {
+  readonly spec: ContainerSpec;
+  readonly facts: OciFacts;
+  readonly mounts: readonly HostMount[];
+  /** An empty directory of the host on which the root is put together. */
+  readonly root: string;
+  readonly toolsDir: string;
+  /** What every container has in /dev. */
+  readonly devDir: string;
+  readonly cgroupDirs: readonly string[];
+}
+
+const oldRoot = "/dev/.old-root";
+
+/**
+ * What turns a shell in fresh namespaces into the container's program. Descriptor 3 says when to go on, 4 is told
+ * that all is ready; both are closed before the program runs. Every word that comes from outside is quoted.
+ */
+export function buildInitScript(script: InitScript): string {
+  const { spec, facts, mounts, root, toolsDir } = script;
+  const inRoot = (path: string) => quote(path === "/" ? root : `${root}${path}`);
+  return [
+    "set -e",
+    // The number 0 stands for who writes it.
+    ...script.cgroupDirs.map((dir) => `echo 0 > ${quote(`${dir}/cgroup.procs`)}`),
+    ...(spec.oomScoreAdj === undefined
+      ? []
+      : [`echo ${Math.max(spec.oomScoreAdj, facts.oomScoreAdjFloor ?? -1000)} > /proc/self/oom_score_adj`]),
+    ...(spec.hostname && spec.namespaces.uts !== "host"
+      ? [`echo ${quote(spec.hostname)} > /proc/sys/kernel/hostname`]
+      : []),
+    `mount --rbind --make-rprivate ${quote(spec.rootfs)} ${quote(root)}`,
+    ...mounts.flatMap((mount) => [
+      ...mountLines(mount, inRoot),
+      ...(mount.kind === "filesystem" && mount.target === "/dev" ? deviceLines(script, inRoot) : []),
+      ...(mount.kind === "filesystem" && mount.target === "/proc" ? sysctlLines(spec, inRoot) : []),
+    ]),
+    ...[toolsInside, oldRoot].map((path) => `[ -d ${inRoot(path)} ] || mkdir -p ${inRoot(path)}`),
+    `mount --bind -o ro,nosuid,nodev ${quote(toolsDir)} ${inRoot(toolsInside)}`,
+    // The host's terminal has no name among the container's own.
+    ...(spec.terminal
+      ? [`: > ${inRoot("/dev/console")}`, `mount --bind "$(tty)" ${inRoot("/dev/console")}`]
+      : []),
+    ...(spec.readonlyRootfs ? [`mount -o remount,bind,ro ${quote(root)}`] : []),
+    `pivot_root ${quote(root)} ${inRoot(oldRoot)}`,
+    "cd /",
+    `${insideTool("umount").join(" ")} -l ${oldRoot}`,
+    `${insideTool("rmdir").join(" ")} ${oldRoot}`,
+    "echo ready >&4",
+    "read go <&3",
+    `exec ${insideCommand(spec, facts).map(quote).join(" ")} 2>&8 3>&- 4>&- 8>&-`,
+    "",
+  ].join("\n");
+}
+
+function mountLines(mount: HostMount, inRoot: (path: string) => string): string[] {
+  const target = inRoot(mount.target);
+  switch (mount.kind) {
+    case "filesystem":
+      return [`mount -t ${mount.type} -o ${quote(mount.options)} ${mount.type} ${target}`];
+    case "bind":
+      return [
+        ...(mount.target.startsWith("/dev/") ? [`[ -e ${target} ] || mkdir -p ${target}`] : []),
+        `mount --rbind --make-${mount.propagation} ${mount.readonly ? "-o ro " : ""}${quote(mount.source)} ${target}`,
+        ...(mount.readonly && mount.recursiveReadonly
+          ? [
+              `findmnt -Rnlo TARGET ${target} | while IFS= read -r each; do mount -o remount,bind,ro "$each"; done`,
+            ]
+          : []),
+      ];
+    case "cover":
+      return mount.with === "readonly"
+        ? [
+            `if [ -e ${target} ]; then mount --rbind ${target} ${target}; mount -o remount,bind,ro ${target}; fi`,
+          ]
+        : [
+            `if [ -d ${target} ]; then mount -t tmpfs -o ro,size=0 tmpfs ${target}`,
+            `elif [ -e ${target} ]; then mount --bind /dev/null ${target}; fi`,
+          ];
+  }
+}
+
+function deviceLines({ facts, devDir }: InitScript, inRoot: (path: string) => string): string[] {
+  const asked = facts.devices.filter(({ path }) => path.startsWith("/dev/"));
+  return [
+    `cp -a ${quote(`${devDir}/.`)} ${inRoot("/dev")}`,
+    ...asked.flatMap(({ path, type, major, minor, fileMode, uid, gid }) => [
+      `mkdir -p ${inRoot(path.slice(0, path.lastIndexOf("/")))}`,
+      `rm -f ${inRoot(path)}`,
+      `mknod -m ${(fileMode ?? 0o666).toString(8)} ${inRoot(path)} ${type} ${major} ${minor}`,
+      `chown ${uid ?? 0}:${gid ?? 0} ${inRoot(path)}`,
+    ]),
+  ];
+}
+
+function sysctlLines(spec: ContainerSpec, inRoot: (path: string) => string): string[] {
+  return Object.entries(spec.sysctls).map(
+    ([name, value]) => `echo ${quote(value)} > ${inRoot(`/proc/sys/${name.replaceAll(".", "/")}`)}`,
+  );
+}
+
+/** The words that drop privileges, change directory and become the program; also how `exec` enters. */
+export function insideCommand(
+  spec: ContainerSpec,
+  facts: Pick<OciFacts, "capabilities">,
+  args: readonly string[] = spec.args,
+): string[] {
+  const capabilities = decideCapabilities(spec.security, facts.capabilities);
+  const { uid, gid, additionalGids } = spec.user;
+  return [
+    ...insideTool("setpriv"),
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    additionalGids.length > 0 ? `--groups=${additionalGids.join(",")}` : "--clear-groups",
+    `--bounding-set=${["-all", ...capabilities.map((name) => `+${name.toLowerCase()}`)].join(",")}`,
+    "--inh-caps=-all",
+    ...(spec.security.noNewPrivileges ? ["--no-new-privs"] : []),
+    "--",
+    ...insideTool("env"),
+    ...["-i", "-C", spec.workingDir || "/", "--"],
+    // An entry without a name would be taken for the program.
+    ...completeEnv(spec).filter((entry) => entry.indexOf("=") > 0),
+    ...args,
+  ];
+}

@@ -1,0 +1,57 @@
+import { constants, openSync, readFileSync } from "node:fs";
+import { Socket } from "node:net";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import type { AttachStreams, ContainerSpec } from "../driver.ts";
+import { resizeTerminalOf, terminalInput } from "../exec-process.ts";
+import { findProcesses, sendSignal } from "../linux/process-info.ts";
+import type { OutputPump } from "./output-pump.ts";
+
+const SIGTERM = 15;
+
+/** The streams of a container's own process: output from the pump, input through its named pipe. */
+export function attachHost(options: { dir: string; spec: ContainerSpec; pump: OutputPump }): AttachStreams {
+  const { dir, spec, pump } = options;
+  const { stdout, stderr, detach } = pump.attach();
+  const input = spec.stdin ? openInput(join(dir, "stdin")) : undefined;
+  return {
+    stdin:
+      input && (spec.terminal ? terminalInput(input) : closingInput(input, { dir, once: spec.stdinOnce })),
+    stdout,
+    stderr: spec.terminal ? undefined : stderr,
+    async resize(columns, rows) {
+      const script = findProcesses(`exec sh '${dir}/launch.sh'`)[0];
+      if (script !== undefined) await resizeTerminalOf(script, { columns, rows });
+    },
+    close() {
+      detach();
+      input?.destroy();
+    },
+  };
+}
+
+function openInput(path: string): Socket {
+  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  const socket = new Socket({ fd, readable: false, writable: true });
+  socket.on("error", () => {});
+  return socket;
+}
+
+/** With stdinOnce the first client that ends its input ends the container's: the last writers of the pipe go. */
+function closingInput(target: Socket, options: { dir: string; once: boolean }): Writable {
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => void target.write(chunk, (error) => done(error)),
+    final(done) {
+      target.end(() => {
+        target.destroy();
+        if (options.once) releaseHolder(join(options.dir, "stdin-holder"));
+        done();
+      });
+    },
+  });
+}
+
+function releaseHolder(pidFile: string): void {
+  const pid = Number(readFileSync(pidFile, "utf8"));
+  if (pid > 0) sendSignal(pid, SIGTERM);
+}

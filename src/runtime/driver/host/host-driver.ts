@@ -1,0 +1,195 @@
+import { constants, existsSync } from "node:fs";
+import { mkdir, open, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../../lib/clock.ts";
+import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
+import { createCommonOperations, specOf } from "../common-operations.ts";
+import { openStateDir, readMade, readSpec, writeWhole } from "../container-files.ts";
+import { readContainerState } from "../container-state.ts";
+import type { ContainerSpec, ContainerState, Driver } from "../driver.ts";
+import {
+  checkContainerId,
+  containerExists,
+  containerNotFound,
+  driverFailed,
+  wrongState,
+} from "../driver-error.ts";
+import { createExitWatch } from "../exit-watch.ts";
+import { type CgroupLayout, containerCgroup } from "../linux/cgroup-layout.ts";
+import { readOomKills } from "../linux/cgroup-usage.ts";
+import { commandLine, isAlive } from "../linux/process-info.ts";
+import { gatherContainerFacts, gatherMachineFacts } from "../oci/gather-facts.ts";
+import { removeContainer } from "../remove-container.ts";
+import { buildInitScript } from "./build-init-script.ts";
+import { buildLaunchScript } from "./build-launch-script.ts";
+import { attachHost } from "./host-attach.ts";
+import { checkProgram, execHost } from "./host-exec.ts";
+import { prepareDev, prepareTools } from "./host-tools.ts";
+import { complaintsPath, initScriptPath, launchContainer } from "./launch-container.ts";
+import { makeCgroup } from "./make-cgroup.ts";
+import { collectLastOutput, type OutputPump, startOutputPump } from "./output-pump.ts";
+import { planHostMounts } from "./plan-host-mounts.ts";
+
+export interface HostDriverOptions {
+  readonly stateDir: string;
+  readonly layout: CgroupLayout;
+  readonly clock: Clock;
+}
+
+const lastOutputMs = 1000;
+
+/** Containers with util-linux alone: namespaces, a changed root, cgroups, and a shell each as monitor. */
+export async function createHostDriver(options: HostDriverOptions): Promise<Driver> {
+  const { layout, clock } = options;
+  const state = await openStateDir(options.stateDir);
+  const toolsDir = join(options.stateDir, "tools");
+  const devDir = join(options.stateDir, "dev");
+  const daemonPidFile = join(options.stateDir, "daemon.pid");
+  const machine = gatherMachineFacts(layout);
+  const exits = createExitWatch(state.exits, { clock, slowPollMs: 5000 });
+  const oneAtATime = createKeyedMutex();
+  const pumps = new Map<string, OutputPump>();
+  if (!existsSync(toolsDir)) await prepareTools(toolsDir);
+  if (!existsSync(devDir)) await prepareDev(devDir);
+  for (const containerId of await state.list()) await adopt(containerId);
+  // From here on the monitors leave the last output to us.
+  await writeFile(daemonPidFile, String(process.pid));
+
+  /** Goes on with the output of a container that an earlier daemon started. */
+  async function adopt(containerId: string): Promise<void> {
+    const files = state.container(containerId);
+    const [spec, made] = [await readSpec(files), await readMade(files)];
+    if (!spec || !made) return;
+    if (isAlive(made.monitor))
+      pumps.set(containerId, await startOutputPump({ dir: files.dir, logPath: spec.logPath, clock }));
+    else await collectLastOutput({ dir: files.dir, logPath: spec.logPath, clock });
+  }
+
+  const cgroupOf = (spec: ContainerSpec) => containerCgroup(spec.cgroupParent, spec.id);
+
+  async function stateOf(containerId: string): Promise<ContainerState> {
+    const files = state.container(containerId);
+    const spec = await readSpec(files);
+    if (!spec) return { kind: "missing" };
+    const now = await readContainerState({
+      files,
+      clock,
+      isWaiting: (pid) => commandLine(pid)[1] === initScriptPath(files),
+      oomKills: () => readOomKills(layout, cgroupOf(spec)),
+    });
+    // Who asks why it ended reads the log next: all of it shall be there.
+    if (now.kind === "exited") await Promise.race([pumps.get(containerId)?.ended, clock.sleep(lastOutputMs)]);
+    return now;
+  }
+
+  async function remove(containerId: string): Promise<void> {
+    checkContainerId(containerId);
+    const files = state.container(containerId);
+    const spec = await readSpec(files);
+    const cgroup = containerCgroup(spec?.cgroupParent ?? "", containerId);
+    const pump = pumps.get(containerId);
+    await removeContainer({ containerId, files, cgroup, layout, clock, also: [] });
+    await pump?.close();
+    pumps.delete(containerId);
+  }
+
+  async function create(spec: ContainerSpec): Promise<void> {
+    checkContainerId(spec.id);
+    checkProgram(spec, spec.args);
+    const files = state.container(spec.id);
+    const facts = await gatherContainerFacts(spec, machine);
+    await mkdir(files.dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "EEXIST" ? containerExists(spec.id) : error;
+    });
+    try {
+      await writeWhole(files.spec, JSON.stringify(spec));
+      const mounts = planHostMounts(spec);
+      const cgroupDirs = layout.kind === "none" ? [] : await makeCgroup(layout, cgroupOf(spec), spec);
+      const root = join(files.dir, "root");
+      const made = await launchContainer({
+        spec,
+        files,
+        initScript: buildInitScript({ spec, facts, mounts, root, toolsDir, devDir, cgroupDirs }),
+        launchScript: buildLaunchScript(spec, {
+          init: initScriptPath(files),
+          complaints: complaintsPath(files),
+        }),
+        daemonPidFile,
+        now: clock.now(),
+      });
+      pumps.set(spec.id, await startOutputPump({ dir: files.dir, logPath: spec.logPath, clock }));
+      await writeWhole(files.made, JSON.stringify(made));
+    } catch (error) {
+      await remove(spec.id);
+      throw error instanceof Error && error.name === "DriverError"
+        ? error
+        : driverFailed(`creating container ${spec.id}`, error);
+    }
+  }
+
+  async function start(containerId: string): Promise<void> {
+    const now = await stateOf(containerId);
+    if (now.kind === "missing") throw containerNotFound(containerId);
+    if (now.kind !== "created") throw wrongState(containerId, now.kind, "created");
+    const files = state.container(containerId);
+    const made = await readMade(files);
+    await writeWhole(files.startedAt, String(clock.now()));
+    const pipe = await open(join(files.dir, "start"), constants.O_WRONLY | constants.O_NONBLOCK);
+    await pipe.write("go\n").finally(() => pipe.close());
+    // Until the shell has become the program it would still look as if it waited.
+    while (made && isAlive(made.container) && commandLine(made.container.pid)[1] === initScriptPath(files)) {
+      await clock.sleep(1);
+    }
+  }
+
+  return {
+    name: "host",
+    limitations: hostLimitations(layout),
+    create: (spec) => oneAtATime.run(spec.id, () => create(spec)),
+    start: (containerId) => oneAtATime.run(containerId, () => start(containerId)),
+    remove: (containerId) => oneAtATime.run(containerId, () => remove(containerId)),
+    state: stateOf,
+    ...createCommonOperations({ state, stateOf, exits, layout, clock }),
+
+    async exec(containerId, execOptions) {
+      const now = await stateOf(containerId);
+      if (now.kind === "missing") throw containerNotFound(containerId);
+      if (now.kind !== "running") throw wrongState(containerId, now.kind, "running");
+      const spec = await specOf(state, containerId);
+      const cgroup = cgroupOf(spec);
+      return execHost({ spec, pid: now.pid, cgroup, layout, facts: machine, clock, options: execOptions });
+    },
+
+    async attach(containerId) {
+      const spec = await specOf(state, containerId);
+      const pump = pumps.get(containerId);
+      const now = await stateOf(containerId);
+      if (!pump || now.kind === "exited") throw wrongState(containerId, now.kind, "running");
+      return attachHost({ dir: state.container(containerId).dir, spec, pump });
+    },
+
+    async reopenLog(containerId) {
+      await specOf(state, containerId);
+      await pumps.get(containerId)?.reopenLog();
+    },
+
+    async close() {
+      exits.close();
+      await rm(daemonPidFile, { force: true });
+      await Promise.all([...pumps.values()].map((pump) => pump.close()));
+      pumps.clear();
+    },
+  };
+}
+
+function hostLimitations(layout: CgroupLayout): string[] {
+  return [
+    "No seccomp filter: util-linux cannot install one.",
+    "No AppArmor profiles.",
+    "Mounts are never shared back to the host (bidirectional propagation is refused).",
+    "While the daemon is down, a container that has written 64 KiB of output waits for it to come back.",
+    "A container's mount targets below a volume that another container writes to are resolved before it is mounted.",
+    ...(layout.kind === "v2" ? ["Devices are restricted by their absence only, not by the cgroup."] : []),
+    ...(layout.kind === "none" ? ["No cgroups: no limits and no usage figures."] : []),
+  ];
+}

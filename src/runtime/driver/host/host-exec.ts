@@ -1,0 +1,70 @@
+import type { Clock } from "../../../lib/clock.ts";
+import type { ContainerSpec, ExecOptions, ExecProcess } from "../driver.ts";
+import { DriverError } from "../driver-error.ts";
+import { quote, spawnExec } from "../exec-process.ts";
+import { type CgroupLayout, cgroupDirs } from "../linux/cgroup-layout.ts";
+import { killTree, removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
+import { makeExecCgroup } from "../linux/exec-cgroup.ts";
+import { stillRunning, withDescendants } from "../linux/process-info.ts";
+import { completeEnv } from "../oci/build-oci-config.ts";
+import type { MachineFacts } from "../oci/gather-facts.ts";
+import { insideCommand } from "./build-init-script.ts";
+import { withoutInheritedFiles } from "./close-inherited.ts";
+import { findInContainer } from "./plan-host-mounts.ts";
+
+export interface HostExec {
+  readonly spec: ContainerSpec;
+  readonly pid: number;
+  readonly cgroup: string;
+  readonly layout: CgroupLayout;
+  readonly facts: MachineFacts;
+  readonly clock: Clock;
+  readonly options: ExecOptions;
+}
+
+let lastExec = 0;
+
+/** Runs a program in the namespaces, root and cgroup of a container's process. */
+export function execHost(exec: HostExec): ExecProcess {
+  const { spec, pid, layout, cgroup, options, clock } = exec;
+  checkProgram(spec, options.args);
+  const group = makeExecCgroup(layout, cgroup, `exec-${process.pid}-${++lastExec}`);
+  const dirs = cgroupDirs(layout, cgroup).map((dir) => (group?.dir.startsWith(`${dir}/`) ? group.dir : dir));
+  const words = [
+    ...["nsenter", `--target=${pid}`, "--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--"],
+    ...insideCommand({ ...spec, terminal: options.terminal }, exec.facts, options.args),
+  ];
+  const script = [
+    ...dirs.map((dir) => `echo 0 > ${quote(`${dir}/cgroup.procs`)}`),
+    `exec ${words.map(quote).join(" ")}`,
+  ];
+  const [command, ...args] = withoutInheritedFiles(["sh", "-c", script.join("\n")]);
+  return spawnExec({
+    command,
+    args,
+    options,
+    echo: "always",
+    hasStarted: () => true,
+    explain: (said) => said.trim(),
+    killInside: async (shell) => {
+      const processes = () => [...withDescendants([shell]), ...(group ? treeProcesses(group.dir) : [])];
+      await killTree(() => stillRunning(processes()), clock);
+    },
+    onEnd: () => {
+      if (group) removeTree(group.dir);
+    },
+  });
+}
+
+/** Said beforehand: once inside, a missing program could only show in the exit code. */
+export function checkProgram(spec: ContainerSpec, args: readonly string[]): void {
+  const program = args[0];
+  if (!program) throw new DriverError("invalid", "no program to run");
+  const path =
+    completeEnv(spec)
+      .findLast((entry) => entry.startsWith("PATH="))
+      ?.slice("PATH=".length) ?? "";
+  if (findInContainer(spec, program, path)) return;
+  const where = program.includes("/") ? "no such file or directory" : "executable file not found in $PATH";
+  throw new DriverError("failed", `exec: "${program}": ${where}`);
+}

@@ -1,0 +1,88 @@
+import { copyFile, mkdir, realpath, rename, rm, symlink } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { DriverError } from "../driver-error.ts";
+import { findProgram } from "../find-program.ts";
+import { mustRun } from "../run-command.ts";
+
+/** Where a container of the host driver finds the programs that drop its privileges. */
+export const toolsInside = "/dev/.kindling";
+
+/** Programs that run after the root has changed, with the host's libraries. */
+const carried = ["setpriv", "env", "umount", "rmdir"];
+/** Programs that run before that. */
+const needed = [
+  "unshare",
+  "nsenter",
+  "mount",
+  "pivot_root",
+  "mknod",
+  "findmnt",
+  "script",
+  "prlimit",
+  "sh",
+  "dd",
+];
+
+/**
+ * Once the root has changed the host's programs are out of reach, and images need not have any. So they are copied
+ * once, with the loader and the libraries they need, into a directory that every container sees read-only.
+ */
+export async function prepareTools(dir: string): Promise<void> {
+  checkPrograms();
+  await replaceDir(dir, async (making) => {
+    for (const name of carried) {
+      const path = findProgram(name) ?? name;
+      await copyFile(await realpath(path), join(making, name));
+      for (const library of parseLdd(await mustRun("ldd", [path]))) {
+        const target = /^ld-|^ld\d*\.so/.test(basename(library)) ? "ld.so" : basename(library);
+        await copyFile(await realpath(library), join(making, target));
+      }
+    }
+  });
+}
+
+const devices = ["null 1 3", "zero 1 5", "full 1 7", "random 1 8", "urandom 1 9", "tty 5 0"];
+const deviceLinks = {
+  ptmx: "pts/ptmx",
+  fd: "/proc/self/fd",
+  stdin: "/proc/self/fd/0",
+  stdout: "/proc/self/fd/1",
+  stderr: "/proc/self/fd/2",
+};
+
+/** Makes what every container has in /dev, once: it is copied in one step then. */
+export async function prepareDev(dir: string): Promise<void> {
+  await replaceDir(dir, async (making) => {
+    for (const device of devices) {
+      const [name = "", major = "", minor = ""] = device.split(" ");
+      await mustRun("mknod", ["-m", "666", join(making, name), "c", major, minor]);
+    }
+    for (const [name, target] of Object.entries(deviceLinks)) await symlink(target, join(making, name));
+    for (const name of ["pts", "shm", "mqueue", ".kindling", ".old-root"]) await mkdir(join(making, name));
+  });
+}
+
+function checkPrograms(): void {
+  const missing = [...carried, ...needed].filter((name) => !findProgram(name));
+  if (missing.length > 0) throw new DriverError("unsupported", `not installed: ${missing.join(", ")}`);
+}
+
+/** Whoever finds the directory finds all of it. */
+async function replaceDir(dir: string, fill: (making: string) => Promise<void>): Promise<void> {
+  const making = `${dir}.${process.pid}`;
+  await rm(making, { recursive: true, force: true });
+  await mkdir(making, { recursive: true, mode: 0o755 });
+  await fill(making);
+  await rm(dir, { recursive: true, force: true });
+  await rename(making, dir);
+}
+
+/** The absolute paths in what `ldd` says. */
+export function parseLdd(text: string): string[] {
+  return text.split("\n").flatMap((line) => /(?:=>\s*|^\s*)(\/\S+)\s+\(0x/.exec(line)?.[1] ?? []);
+}
+
+/** The words that run a carried program inside. */
+export function insideTool(name: string): string[] {
+  return [`${toolsInside}/ld.so`, "--library-path", toolsInside, `${toolsInside}/${name}`];
+}

@@ -1,0 +1,41 @@
+/**
+ * The monitor of a container of the host driver: a shell that outlives the daemon, waits for the container's first
+ * process and leaves its exit code in a file, in one rename. It holds the named pipes of the standard streams open,
+ * so that nobody gets a broken pipe while the daemon restarts; what is in them at the end goes to a file when there is
+ * no daemon to read it.
+ *
+ * $1 the container's directory, $2 the exit file, $3 the daemon's pid file, $4 echo mode for a terminal or nothing.
+ * Descriptor 4 comes from the daemon: the container's first process says there that it is ready.
+ */
+export const monitorScript = `
+dir=$1 exit=$2 daemon=$3 terminal=$4
+exec 3<>"$dir/start" 1<>"$dir/out" 2<>"$dir/err"
+holder=
+if [ -n "$terminal" ]; then
+  exec 0<>"$dir/stdin"
+  script -q -e -f -E always -c "exec sh '$dir/launch.sh'" /dev/null
+else
+  if [ -p "$dir/stdin" ]; then
+    exec 7<>"$dir/stdin" 0<"$dir/stdin"
+    sleep infinity 0</dev/null 1>/dev/null 2>/dev/null 3>&- 4>&- &
+    holder=$!
+    echo $holder > "$dir/stdin-holder"
+    exec 7>&-
+  else
+    exec 0</dev/null
+  fi
+  sh "$dir/launch.sh"
+fi
+code=$?
+# The pipe stays open, but what the programs below complain about is not the container's.
+exec 9>&2 2>/dev/null
+# unshare cannot end by SIGKILL as it does by other signals: it complains and ends with 1.
+if [ $code = 1 ] && grep -q '^unshare: ' "$dir/setup.log"; then code=137; fi
+[ -z "$holder" ] || kill $holder
+if ! kill -0 "$(cat "$daemon")"; then
+  dd if="$dir/out" of="$dir/out.rest" iflag=nonblock bs=65536
+  dd if="$dir/err" of="$dir/err.rest" iflag=nonblock bs=65536
+fi
+echo $code > "$exit.new"
+mv "$exit.new" "$exit"
+`;

@@ -1,0 +1,25 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type CgroupLayout, controllerDir } from "./cgroup-layout.ts";
+
+export interface ExecCgroup {
+  readonly dir: string;
+  /** As runc's `exec --cgroup` wants it. */
+  readonly argument: string;
+}
+
+/**
+ * A cgroup to find by it all that one `exec` has started, wherever its processes have gone. One directory is enough:
+ * with v1 in the hierarchy that limits nothing.
+ */
+export function makeExecCgroup(layout: CgroupLayout, cgroup: string, name: string): ExecCgroup | undefined {
+  const parent = controllerDir(layout, "freezer", cgroup);
+  if (!parent) return undefined;
+  const dir = join(parent, name);
+  try {
+    mkdirSync(dir);
+    return { dir, argument: layout.kind === "v2" ? name : `freezer:${name}` };
+  } catch {
+    return undefined;
+  }
+}

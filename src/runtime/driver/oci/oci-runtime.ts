@@ -1,0 +1,13 @@
+export interface OciRuntime {
+  readonly name: string;
+  readonly path: string;
+  /** Where the runtime keeps its own state. */
+  readonly root: string;
+}
+
+/** What a runtime says when it fails, without the log line around it. */
+export function readableComplaint(said: string): string {
+  const last = said.trim().split("\n").at(-1) ?? "";
+  const quoted = /\bmsg="((?:[^"\\]|\\.)*)"/.exec(last)?.[1];
+  return quoted === undefined ? last.trim() : quoted.replace(/\\(.)/g, "$1");
+}

@@ -1,0 +1,89 @@
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../../lib/clock.ts";
+import { readText } from "../container-files.ts";
+import type { ContainerSpec } from "../driver.ts";
+import { type CgroupLayout, containerCgroup } from "../linux/cgroup-layout.ts";
+import { removeCgroup } from "../linux/cgroup-tree.ts";
+import { bootId } from "../linux/process-info.ts";
+import { runCommand } from "../run-command.ts";
+import { buildOciConfig } from "./build-oci-config.ts";
+import { gatherMachineFacts } from "./gather-facts.ts";
+import { readableComplaint } from "./oci-runtime.ts";
+
+/** A program that no root file system has. */
+const missingProgram = "/kindling-probe";
+
+/**
+ * Why the runtime does not work here, or undefined when it does. It is told to run a program that does not exist: a
+ * runtime that gets as far as missing it has made namespaces, mounts and cgroups. Asked once per boot and binary.
+ */
+export async function probeOciRuntime(options: {
+  path: string;
+  dir: string;
+  layout: CgroupLayout;
+  clock: Clock;
+}): Promise<string | undefined> {
+  const { path, dir, layout, clock } = options;
+  const { mtimeMs, size } = await stat(path);
+  const subject = `${path} ${mtimeMs} ${size} ${bootId()} ${layout.kind}`;
+  const cacheFile = join(dir, `probe-${path.replaceAll("/", "_")}`);
+  const [cachedSubject, cachedAnswer] = (await readText(cacheFile))?.split("\n") ?? [];
+  if (cachedSubject === subject) return cachedAnswer || undefined;
+
+  const id = `kindling-probe-${process.pid}`;
+  const bundle = join(dir, id);
+  await mkdir(join(bundle, "rootfs"), { recursive: true });
+  try {
+    const config = buildOciConfig(probeSpec(id, join(bundle, "rootfs")), {
+      ...gatherMachineFacts(layout),
+      devices: [],
+      localSeccomp: undefined,
+    });
+    await writeFile(join(bundle, "config.json"), JSON.stringify(config));
+    const args = ["--root", join(bundle, "state"), "run", "--bundle", bundle, id];
+    const { stderr, stdout } = await runCommand(path, args, { timeoutMs: 20_000 });
+    const said = `${stderr}${stdout}`.trim();
+    const works = said.includes(missingProgram) && /no such file|not found/i.test(said);
+    const answer = works ? undefined : readableComplaint(said) || "it said nothing";
+    await writeFile(cacheFile, `${subject}\n${answer ?? ""}`);
+    return answer;
+  } finally {
+    await removeCgroup(layout, containerCgroup("", id), clock);
+    await rm(bundle, { recursive: true, force: true });
+  }
+}
+
+function probeSpec(id: string, rootfs: string): ContainerSpec {
+  return {
+    id,
+    rootfs,
+    readonlyRootfs: false,
+    args: [missingProgram],
+    env: [],
+    workingDir: "/",
+    user: { uid: 0, gid: 0, additionalGids: [] },
+    hostname: "",
+    mounts: [],
+    devices: [],
+    namespaces: { network: "host", ipc: "new", uts: "new", pid: "new" },
+    cgroupParent: "",
+    resources: {},
+    security: {
+      privileged: false,
+      capabilities: { add: [], drop: [] },
+      noNewPrivileges: false,
+      maskedPaths: [],
+      readonlyPaths: [],
+      seccomp: { kind: "runtimeDefault" },
+      apparmorProfile: undefined,
+    },
+    sysctls: {},
+    oomScoreAdj: undefined,
+    terminal: false,
+    stdin: false,
+    stdinOnce: false,
+    logPath: "",
+    annotations: {},
+  };
+}

@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { defaultSeccompProfile } from "./seccomp-profile.ts";
+
+const namesFor = (capabilities: string[], arch = "x64") =>
+  defaultSeccompProfile({ capabilities, arch }).syscalls[0]?.names ?? [];
+
+it("allows what programs need and nothing that changes the machine", () => {
+  const names = namesFor([]);
+  for (const name of ["read", "execve", "futex", "openat", "epoll_wait", "arch_prctl"])
+    expect(names).toContain(name);
+  for (const name of [
+    "mount",
+    "unshare",
+    "setns",
+    "reboot",
+    "kexec_load",
+    "bpf",
+    "keyctl",
+    "io_uring_setup",
+    "clone",
+  ]) {
+    expect(names).not.toContain(name);
+  }
+});
+
+it.each([
+  ["SYS_ADMIN", "mount"],
+  ["SYS_CHROOT", "chroot"],
+  ["SYS_TIME", "settimeofday"],
+])("with %s comes %s", (capability, name) => {
+  expect(namesFor([])).not.toContain(name);
+  expect(namesFor([capability])).toContain(name);
+});
+
+it("lets clone make processes but no namespaces, unless SYS_ADMIN may", () => {
+  const rules = (capabilities: string[]) =>
+    defaultSeccompProfile({ capabilities, arch: "x64" }).syscalls.filter(
+      ({ args, errnoRet }) => args || errnoRet,
+    );
+  expect(rules([]).map(({ names }) => names[0])).toContain("clone");
+  expect(rules([])).toContainEqual({ names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: 38 });
+  expect(rules(["SYS_ADMIN"]).map(({ names }) => names[0])).not.toContain("clone");
+});
+
+it("knows other machines", () => {
+  expect(defaultSeccompProfile({ capabilities: [], arch: "arm64" }).architectures).toContain(
+    "SCMP_ARCH_AARCH64",
+  );
+  expect(defaultSeccompProfile({ capabilities: [], arch: "pdp11" })).not.toHaveProperty("architectures");
+});

@@ -1,0 +1,105 @@
+import { createAsyncQueue } from "../../lib/async-queue.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { stallDeadline } from "./activity.ts";
+import { ImageError } from "./image-error.ts";
+import type { ImageRecord } from "./image-records.ts";
+import type { LayerProgress, PullReport, PullRequest } from "./images.ts";
+import { isReportDue, type LastReport, withDefaults } from "./meter.ts";
+import type { PullState } from "./pull-image.ts";
+
+/** A reader that falls this many reports behind misses some: newer ones say more. */
+const maxQueuedReports = 64;
+/** How often a pull that waits for nothing is looked at again. */
+const idleLookMs = 200;
+
+/** One caller's view of a pull: its own reports, its own patience. */
+export async function* followPull(options: {
+  clock: Clock;
+  request: PullRequest;
+  /** Joins the pull with the caller's signal, which also aborts when the caller's patience ends. */
+  join: (signal: AbortSignal) => { state: PullState; result: Promise<ImageRecord> };
+}): AsyncGenerator<PullReport> {
+  const { clock, request } = options;
+  const leave = new AbortController();
+  const signal = AbortSignal.any([request.signal, leave.signal]);
+  const queue = createAsyncQueue<PullReport>({ capacity: maxQueuedReports + 1 });
+  const { state, result } = options.join(signal);
+  const granularity = withDefaults(request.granularity);
+  let last: LastReport = { atMs: clock.now(), offset: 0 };
+
+  const stop = state.onChange(reportIfDue);
+  function reportIfDue(): void {
+    if (granularity.kind !== "size") return;
+    const { offset } = sumOf(state.layers);
+    // A server that began again from the start took back what it had sent.
+    if (offset < last.offset) last = { ...last, offset };
+    if (isReportDue(granularity, last, { now: clock.now(), offset })) report();
+  }
+
+  function report(): void {
+    const layers = state.layers;
+    const { offset, total } = sumOf(layers);
+    last = { atMs: clock.now(), offset };
+    // One place is kept for the last report.
+    if (queue.size() < maxQueuedReports) queue.push({ kind: "progress", offset, total, layers });
+  }
+
+  async function tick(intervalMs: number): Promise<void> {
+    for (;;) {
+      await clock.sleep(Math.max(0, last.atMs + intervalMs - clock.now()), signal);
+      // Before the manifest is here there is nothing to tell.
+      if (state.layers.length > 0) report();
+      else last = { ...last, atMs: clock.now() };
+    }
+  }
+
+  async function watchForStall(timeoutMs: number): Promise<never> {
+    for (;;) {
+      const deadline = stallDeadline(state.activities, timeoutMs);
+      const now = clock.now();
+      if (deadline !== undefined && deadline <= now) {
+        const seconds = timeoutMs / 1_000;
+        throw new ImageError(
+          "noProgress",
+          `pulling ${request.reference}: no progress, the registry sent nothing for ${seconds} s; check that it is up and reachable`,
+        );
+      }
+      await clock.sleep(deadline === undefined ? Math.min(idleLookMs, timeoutMs) : deadline - now, signal);
+    }
+  }
+
+  if (granularity.kind === "time") tick(granularity.intervalMs).catch(() => {});
+  const timeoutMs = request.noProgressTimeoutMs ?? 0;
+  if (timeoutMs > 0) watchForStall(timeoutMs).catch((error) => signal.aborted || queue.fail(error));
+  result.then(
+    (record) => {
+      const layers = state.layers;
+      const { total } = sumOf(layers);
+      queue.push({ kind: "done", image: record, offset: total, total, layers });
+      queue.end();
+    },
+    (error) => queue.fail(request.signal.aborted ? cancelled(request) : error),
+  );
+  try {
+    yield* queue;
+  } finally {
+    stop();
+    leave.abort(new ImageError("cancelled", `pulling ${request.reference}: nobody waits for it any more`));
+  }
+}
+
+function cancelled(request: PullRequest): ImageError {
+  return new ImageError("cancelled", `pulling ${request.reference}: cancelled`, {
+    cause: request.signal.reason,
+  });
+}
+
+function sumOf(layers: readonly LayerProgress[]): { offset: number; total: number } {
+  let offset = 0;
+  let total = 0;
+  for (const layer of layers) {
+    offset += layer.offset;
+    total += layer.total;
+  }
+  return { offset, total };
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import type { ReportGranularity } from "./images.ts";
+import { isReportDue, withDefaults } from "./meter.ts";
+
+const time: ReportGranularity = { kind: "time", intervalMs: 1_000 };
+const size: ReportGranularity = { kind: "size", intervalBytes: 100 };
+
+test.each([
+  ["3542-2 time: before the interval", time, { now: 1_999, offset: 5_000 }, false],
+  ["3542-2 time: at the interval, also without a byte", time, { now: 2_000, offset: 50 }, true],
+  ["3542-2 size: below the interval, however long", size, { now: 99_999, offset: 149 }, false],
+  ["3542-2 size: at the interval", size, { now: 1_000, offset: 150 }, true],
+  ["3542-2 none: never", { kind: "none" }, { now: 99_999, offset: 99_999 }, false],
+] as const)("%s", (_name, granularity, current, expected) => {
+  expect(isReportDue(granularity, { atMs: 1_000, offset: 50 }, current)).toBe(expected);
+});
+
+test.each([
+  [
+    { kind: "time", intervalMs: 0 },
+    { kind: "time", intervalMs: 60_000 },
+  ],
+  [
+    { kind: "size", intervalBytes: 0 },
+    { kind: "size", intervalBytes: 2 ** 30 },
+  ],
+  [time, time],
+  [{ kind: "none" }, { kind: "none" }],
+] as const)("3542-2 %j means %j", (asked, meant) => {
+  expect(withDefaults(asked)).toEqual(meant);
+});

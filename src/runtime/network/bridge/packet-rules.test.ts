@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { findPortProblem } from "./find-port-problem.ts";
+import { type PacketRules, renderRemoval, renderRules } from "./packet-rules.ts";
+
+const rules: PacketRules = {
+  bridge: "kindling0",
+  subnet: "10.88.0.0/16",
+  pods: [
+    {
+      podId: "a1",
+      address: "10.88.0.5",
+      portMappings: [
+        { protocol: "TCP", containerPort: 80, hostPort: 8080, hostIp: "" },
+        { protocol: "UDP", containerPort: 53, hostPort: 53, hostIp: "127.0.0.1" },
+      ],
+    },
+  ],
+};
+
+test("chains are written as a whole, with a rule for each host port", () => {
+  const text = renderRules(rules, "");
+  expect(text).toContain(":KDL-PORTS-kindling0 - [0:0]\n");
+  expect(text).toContain(
+    '-A KDL-PORTS-kindling0 -p tcp --dport 8080 -m comment --comment "kindling pod a1" -j DNAT --to-destination 10.88.0.5:80\n',
+  );
+  expect(text).toContain("-A KDL-PORTS-kindling0 -p udp -d 127.0.0.1 --dport 53 ");
+});
+
+test("built-in chains lead to ours once", () => {
+  const jump = "-A POSTROUTING -j KDL-OUT-kindling0\n";
+  expect(renderRules(rules, "")).toContain("-I POSTROUTING -j KDL-OUT-kindling0\n");
+  expect(renderRules(rules, jump)).not.toContain("-I POSTROUTING");
+  expect(renderRules(rules, "-A POSTROUTING -j KDL-OUT-kindling01\n")).toContain("-I POSTROUTING");
+});
+
+test("removal takes what leads to the chains, then the chains, and nothing else", () => {
+  const saved = [
+    "-A PREROUTING -m addrtype --dst-type LOCAL -j KDL-PORTS-kindling0",
+    "-A PREROUTING -j DOCKER",
+    "-A POSTROUTING -j KDL-OUT-kindling0",
+    "-A POSTROUTING -j KDL-OUT-kindling0",
+  ].join("\n");
+  const text = renderRemoval(rules, saved);
+  expect(text.match(/^-D .*$/gm)).toEqual([
+    "-D PREROUTING -m addrtype --dst-type LOCAL -j KDL-PORTS-kindling0",
+    "-D POSTROUTING -j KDL-OUT-kindling0",
+    "-D POSTROUTING -j KDL-OUT-kindling0",
+  ]);
+  expect(text.match(/^-X .*$/gm)).toHaveLength(4);
+});
+
+const port = { protocol: "TCP" as const, containerPort: 80, hostPort: 8080, hostIp: "" };
+test.each([
+  ["a free port", { ...port, hostPort: 81 }, undefined],
+  ["another protocol", { ...port, protocol: "UDP" as const }, undefined],
+  ["a port that is taken everywhere", { ...port, hostIp: "127.0.0.1" }, "is taken by pod a1"],
+  ["an IPv6 address", { ...port, hostIp: "::1" }, "is no IPv4 address"],
+  ["a line break", { ...port, hostIp: "1.2.3.4\n-F" }, "is no IPv4 address"],
+  ["a port out of range", { ...port, containerPort: 70_000 }, "is not from port to port"],
+])("findPortProblem: %s", (_name, wanted, problem) => {
+  const found = findPortProblem([wanted], rules.pods);
+  if (problem) expect(found).toContain(problem);
+  else expect(found).toBeUndefined();
+});

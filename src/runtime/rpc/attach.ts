@@ -1,0 +1,31 @@
+import type { AttachRequest, AttachResponse } from "../../cri/generated/cri.ts";
+import type { RuntimeState } from "../state/runtime-state.ts";
+import { serveAttach } from "../stream/serve-process.ts";
+import type { StreamServer } from "../stream/stream-server.ts";
+import { checkStreams } from "./check-streams.ts";
+import { findRunning } from "./find-running.ts";
+import type { UnaryRpc } from "./serve-call.ts";
+
+export function attach({
+  streams,
+  ...state
+}: Pick<RuntimeState, "containers" | "driver"> & { streams: StreamServer }): UnaryRpc<
+  AttachRequest,
+  AttachResponse
+> {
+  return async (request) => {
+    const { id } = findRunning(state, request.containerId);
+    checkStreams(request);
+    const url = streams.offer("attach", {
+      async serve(session) {
+        try {
+          await serveAttach(session, await state.driver.attach(id), request);
+        } catch (error) {
+          const message = error instanceof Error ? error.message : String(error);
+          await session.finish({ kind: "failed", message });
+        }
+      },
+    });
+    return { url };
+  };
+}

@@ -1,0 +1,55 @@
+import type {
+  ContainerStats,
+  ContainerStatsFilter,
+  ContainerStatsRequest,
+  ContainerStatsResponse,
+  ListContainerStatsRequest,
+  ListContainerStatsResponse,
+} from "../../cri/generated/cri.ts";
+import type { CpuRates } from "../container/cpu-rates.ts";
+import { containerStatsMessage } from "../message/stats-message.ts";
+import type { ContainerRecord } from "../state/container-record.ts";
+import type { RuntimeState } from "../state/runtime-state.ts";
+import { matchesLabels } from "./matches-labels.ts";
+import type { UnaryRpc } from "./serve-call.ts";
+
+export type StatsDeps = Pick<RuntimeState, "containers" | "driver" | "clock"> & {
+  readonly cpuRates: CpuRates;
+};
+
+export function containerStats(deps: StatsDeps): UnaryRpc<ContainerStatsRequest, ContainerStatsResponse> {
+  return async ({ containerId }) => ({
+    stats: await readContainerStats(deps, deps.containers.find(containerId)),
+  });
+}
+
+/** Of the containers that run: the others use nothing. */
+export function listContainerStats(
+  deps: StatsDeps,
+): UnaryRpc<ListContainerStatsRequest, ListContainerStatsResponse> {
+  return async ({ filter }) => {
+    const chosen = deps.containers
+      .list()
+      .filter(({ state }) => state.kind === "running")
+      .filter((container) => !filter || matches(container, filter));
+    return { stats: await Promise.all(chosen.map((container) => readContainerStats(deps, container))) };
+  };
+}
+
+export async function readContainerStats(
+  { driver, clock, cpuRates }: StatsDeps,
+  container: ContainerRecord,
+): Promise<ContainerStats> {
+  const usage = container.state.kind === "running" ? await driver.stats(container.id) : undefined;
+  const now = clock.now();
+  const nanoCores = usage && cpuRates.read(container.id, { cpuNanos: usage.cpuNanos, at: now });
+  return containerStatsMessage(container, usage, { now, nanoCores });
+}
+
+function matches(container: ContainerRecord, filter: ContainerStatsFilter): boolean {
+  return (
+    container.id.startsWith(filter.id) &&
+    container.sandboxId.startsWith(filter.podSandboxId) &&
+    matchesLabels(container.config.labels, filter.labelSelector)
+  );
+}

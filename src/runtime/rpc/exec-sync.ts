@@ -1,0 +1,60 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ExecSyncRequest, ExecSyncResponse } from "../../cri/generated/cri.ts";
+import { invalidArgument, RuntimeError } from "../runtime-error.ts";
+import type { RuntimeState } from "../state/runtime-state.ts";
+import { findRunning } from "./find-running.ts";
+import type { UnaryRpc } from "./serve-call.ts";
+
+/** Both outputs must fit into one answer of 16 MiB; what comes after is read and dropped. */
+const mostOutputBytes = 7 * 1_024 * 1_024;
+/** How long outputs may come after the command has ended. */
+const drainMs = 1_000;
+
+export function execSync(
+  state: Pick<RuntimeState, "containers" | "driver">,
+): UnaryRpc<ExecSyncRequest, ExecSyncResponse> {
+  return async ({ containerId, cmd, timeout }, { signal }) => {
+    const container = findRunning(state, containerId);
+    if (cmd.length === 0) throw invalidArgument("cmd is missing");
+    const process = await state.driver.exec(container.id, { args: cmd, terminal: false, stdin: false });
+    const timeoutMs = 1_000 * Number(timeout);
+    const late = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined;
+    // A probe whose kubelet went away must not go on for ever.
+    const ending = late ? AbortSignal.any([late, signal]) : signal;
+    const kill = () => void process.kill().catch(() => {});
+    ending.addEventListener("abort", kill, { once: true });
+    if (ending.aborted) kill();
+    try {
+      const outputs = [process.stdout, process.stderr].map((stream) => collect(stream));
+      const exitCode = await process.exitCode;
+      // What it left running in the background may keep its outputs open for ever.
+      await Promise.race([
+        Promise.all(outputs.map(({ ended }) => ended)),
+        delay(drainMs, undefined, { ref: false }),
+      ]);
+      if (late?.aborted)
+        throw new RuntimeError("deadlineExceeded", `the command did not end within ${timeout} s: timeout`);
+      const [stdout, stderr] = outputs.map(({ take }) => take());
+      return { stdout: stdout ?? Buffer.alloc(0), stderr: stderr ?? Buffer.alloc(0), exitCode };
+    } finally {
+      ending.removeEventListener("abort", kill);
+    }
+  };
+}
+
+/** Reads from now on; `take` gives what has come so far. */
+function collect(stream: NodeJS.ReadableStream | undefined): { ended: Promise<void>; take(): Buffer } {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const ended = new Promise<void>((resolve) => {
+    if (!stream) return resolve();
+    stream.on("data", (chunk) => {
+      const bytes = Buffer.from(chunk).subarray(0, mostOutputBytes - size);
+      size += bytes.length;
+      if (bytes.length > 0) chunks.push(bytes);
+    });
+    // Killed, it may end with an error instead: what came before counts.
+    for (const event of ["end", "close", "error"]) stream.on(event, () => resolve());
+  });
+  return { ended, take: () => Buffer.concat(chunks) };
+}

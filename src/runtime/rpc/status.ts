@@ -1,0 +1,49 @@
+import type { StatusRequest, StatusResponse } from "../../cri/generated/cri.ts";
+import type { RuntimeState } from "../state/runtime-state.ts";
+import type { UnaryRpc } from "./serve-call.ts";
+
+/** How this daemon came to be as it is, for the verbose status. */
+export interface RuntimeInfo {
+  /** Why this driver and this network were chosen, in sentences. */
+  readonly choices: Readonly<Record<string, string>>;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+export function status(
+  { driver, network }: Pick<RuntimeState, "driver" | "network">,
+  info: RuntimeInfo,
+): UnaryRpc<StatusRequest, StatusResponse> {
+  return async ({ verbose }) => {
+    const problem = await network.problem();
+    const conditions = [
+      { type: "RuntimeReady", status: true, reason: "", message: "" },
+      {
+        type: "NetworkReady",
+        status: problem === undefined,
+        reason: problem === undefined ? "" : "NetworkPluginNotReady",
+        message: problem ?? "",
+      },
+    ];
+    const features = { recursiveReadOnlyMounts: driver.name === "oci", userNamespaces: false };
+    return {
+      status: { conditions },
+      // The handler without a name is the one that pods without a RuntimeClass get.
+      runtimeHandlers: ["", driver.name].map((name) => ({ name, features })),
+      features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false, mountOptions: false },
+      info: verbose ? verboseInfo({ driver, network }, info) : {},
+    };
+  };
+}
+
+/** Each value is JSON, as crictl expects to print it. */
+function verboseInfo(
+  { driver, network }: Pick<RuntimeState, "driver" | "network">,
+  { choices, config }: RuntimeInfo,
+): Record<string, string> {
+  const described = {
+    driver: { name: driver.name, why: choices.driver, limitations: driver.limitations },
+    network: { name: network.name, why: choices.network, limitations: network.limitations },
+    config,
+  };
+  return Object.fromEntries(Object.entries(described).map(([key, value]) => [key, JSON.stringify(value)]));
+}

@@ -1,0 +1,55 @@
+import { type StatusObject, status } from "@grpc/grpc-js";
+import { DriverError, type DriverErrorKind } from "../driver/driver-error.ts";
+import { ImageError, type ImageErrorCode } from "../image/image-error.ts";
+import { NetworkError, type NetworkErrorCode } from "../network/network-error.ts";
+import { RuntimeError, type RuntimeErrorCode } from "../runtime-error.ts";
+
+const codes: Readonly<Record<RuntimeErrorCode, status>> = {
+  invalidArgument: status.INVALID_ARGUMENT,
+  notFound: status.NOT_FOUND,
+  alreadyExists: status.ALREADY_EXISTS,
+  failedPrecondition: status.FAILED_PRECONDITION,
+  deadlineExceeded: status.DEADLINE_EXCEEDED,
+  unimplemented: status.UNIMPLEMENTED,
+  resourceExhausted: status.RESOURCE_EXHAUSTED,
+  internal: status.UNKNOWN,
+};
+
+const driverCodes: Readonly<Record<DriverErrorKind, status>> = {
+  notFound: status.NOT_FOUND,
+  alreadyExists: status.ALREADY_EXISTS,
+  wrongState: status.FAILED_PRECONDITION,
+  invalid: status.INVALID_ARGUMENT,
+  unsupported: status.UNIMPLEMENTED,
+  failed: status.UNKNOWN,
+};
+
+/** Those that are not here are UNKNOWN. */
+const imageCodes: Partial<Record<ImageErrorCode, status>> = {
+  invalidReference: status.INVALID_ARGUMENT,
+  notFound: status.NOT_FOUND,
+  unauthorized: status.UNAUTHENTICATED,
+  noProgress: status.DEADLINE_EXCEEDED,
+  noSpace: status.RESOURCE_EXHAUSTED,
+  tooLarge: status.RESOURCE_EXHAUSTED,
+  inUse: status.FAILED_PRECONDITION,
+  network: status.UNAVAILABLE,
+  cancelled: status.CANCELLED,
+};
+
+const networkCodes: Partial<Record<NetworkErrorCode, status>> = {
+  noAddress: status.RESOURCE_EXHAUSTED,
+  invalid: status.INVALID_ARGUMENT,
+};
+
+/** The one place where errors become gRPC statuses. Errors that nobody named are UNKNOWN, as from a Go server. */
+export function toStatus(error: unknown): Pick<StatusObject, "code" | "details"> {
+  if (error instanceof RuntimeError) return { code: codes[error.code], details: error.message };
+  if (error instanceof DriverError) return { code: driverCodes[error.kind], details: error.message };
+  if (error instanceof ImageError)
+    return { code: imageCodes[error.code] ?? status.UNKNOWN, details: error.message };
+  if (error instanceof NetworkError)
+    return { code: networkCodes[error.code] ?? status.UNKNOWN, details: error.message };
+  const details = error instanceof Error ? error.message : String(error);
+  return { code: status.UNKNOWN, details };
+}

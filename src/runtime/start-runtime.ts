@@ -1,0 +1,88 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { serveControl } from "./control-server.ts";
+import { serveCri } from "./cri-server.ts";
+import { chooseDriver } from "./driver/choose-driver.ts";
+import { createImages } from "./image/create-images.ts";
+import { chooseNetwork, type NetworkOptions } from "./network/choose-network.ts";
+import { reconcile } from "./reconcile.ts";
+import { claimDataDir } from "./state/claim-data-dir.ts";
+import { openRuntimeState } from "./state/runtime-state.ts";
+
+export interface RuntimeOptions {
+  readonly dataDir: string;
+  /** `unix:///path` */
+  readonly listen: string;
+  readonly driver: "auto" | "oci" | "host";
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** Where the built unpack process is; beside the command unless told. */
+  readonly unpackProgram?: string;
+  readonly network?: Pick<NetworkOptions, "wanted" | "cniConfDir" | "bridge" | "subnet">;
+}
+
+export interface RunningRuntime {
+  readonly driver: { readonly name: string; readonly reason: string };
+  readonly network: { readonly name: string; readonly reason: string };
+  /** Stops serving. Containers go on; the next start takes them over. */
+  close(): Promise<void>;
+}
+
+/** The whole runtime: parts chosen for this machine, yesterday's state put in order, then calls are served. */
+export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
+  const { dataDir, listen, logger, clock = systemClock } = options;
+  await mkdir(dataDir, { recursive: true, mode: 0o711 });
+  const claim = await claimDataDir(dataDir);
+  const stopping = new AbortController();
+  // In the order in which they are closed.
+  const opened: { close(): Promise<void> }[] = [{ close: () => claim.release() }];
+  const close = async () => {
+    stopping.abort(new Error("the runtime stops"));
+    for (const part of opened) await part.close();
+    opened.length = 0;
+  };
+  try {
+    const images = await createImages({
+      dataDir: join(dataDir, "images"),
+      logger,
+      unpackProgram: options.unpackProgram,
+    });
+    opened.unshift(images);
+    const [chosenDriver, chosenNetwork] = await Promise.all([
+      chooseDriver({ dataDir: join(dataDir, "driver"), logger, wanted: options.driver, clock }),
+      chooseNetwork({ dataDir, logger, ...options.network }),
+    ]);
+    const { driver } = chosenDriver;
+    const { network } = chosenNetwork;
+    opened.unshift(driver, network);
+    const state = await openRuntimeState(
+      { dataDir, images, driver, network, clock, logger },
+      stopping.signal,
+    );
+    await reconcile(state);
+    opened.unshift(await serveControl(dataDir, images));
+    const server = await serveCri(state, {
+      listen,
+      info: {
+        choices: { driver: chosenDriver.reason, network: chosenNetwork.reason },
+        config: { dataDir, listen, driver: options.driver },
+      },
+    });
+    opened.unshift({
+      async close() {
+        state.events.close();
+        await server.close();
+      },
+    });
+    return {
+      driver: { name: driver.name, reason: chosenDriver.reason },
+      network: { name: network.name, reason: chosenNetwork.reason },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

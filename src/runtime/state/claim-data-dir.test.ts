@@ -1,0 +1,11 @@
+import { tmpdir } from "node:os";
+import { expect, test } from "vitest";
+import { claimDataDir } from "./claim-data-dir.ts";
+
+test("a second claim is refused until the first is released", async () => {
+  const first = await claimDataDir(tmpdir());
+  await expect(claimDataDir(tmpdir())).rejects.toThrow(/in use by another kindling runtime/);
+  await first.release();
+  const second = await claimDataDir(tmpdir());
+  await second.release();
+});

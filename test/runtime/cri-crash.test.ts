@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { type CriClient, connectCri } from "../../src/cri/cri-client.ts";
+import { ContainerState, NamespaceMode, PodSandboxState } from "../../src/cri/generated/cri.ts";
+import { podConfig, runContainer, runSandbox } from "../support/cri-pod.ts";
+import { buildBusybox } from "../support/cri-runtime.ts";
+import { findTraces, ownBridges } from "../support/machine-traces.ts";
+import { kindlingProgram } from "../support/run-kindling.ts";
+import { describeWithTool } from "../support/tools.ts";
+
+/** Operations in all, and how many of them run between two kills of the daemon. */
+const operations = 200;
+const most = { lifeMs: 1_500, totalMs: 75_000 };
+
+describeWithTool("busybox", "kill -9 of the daemon in the middle of random operations", () => {
+  describeWithTool("conmon", "with the driver oci", () => leavesNothing("oci"));
+  describe("with the driver host", () => leavesNothing("host"));
+});
+
+function leavesNothing(driver: "oci" | "host"): void {
+  test("leaves no mount, process, cgroup, interface or address, and the daemon comes back each time", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "kindling-crash-"));
+    const dataDir = join(directory, "data");
+    const endpoint = `unix://${join(directory, "cri.sock")}`;
+    const client = connectCri(endpoint);
+    const ids = new Set<string>();
+    let daemon = await startDaemon({ dataDir, endpoint, driver });
+    await buildBusybox({ dataDir, directory });
+
+    let done = 0;
+    let kills = 0;
+    const began = Date.now();
+    while (done < operations && Date.now() - began < most.totalMs) {
+      const life = new AbortController();
+      const work = Promise.all(
+        Array.from({ length: 4 }, async () => {
+          while (!life.signal.aborted && done < operations) {
+            done++;
+            // Whatever the kill cuts off is expected to fail.
+            await randomOperation(client, ids).catch(() => {});
+          }
+        }),
+      );
+      await Promise.race([work, delay(200 + Math.random() * most.lifeMs)]);
+      daemon.kill("SIGKILL");
+      kills++;
+      life.abort();
+      await work;
+      daemon = await startDaemon({ dataDir, endpoint, driver });
+    }
+
+    const { items } = await client.runtime.listPodSandbox({ filter: undefined });
+    for (const { id } of items) await client.runtime.removePodSandbox({ podSandboxId: id });
+    expect(await client.runtime.listContainers({ filter: undefined })).toEqual({ containers: [] });
+    const bridges = await ownBridges(dataDir);
+    daemon.kill("SIGTERM");
+    await new Promise((resolve) => daemon.once("exit", resolve));
+    client.close();
+    console.log(`${driver}: ${done} operations, ${kills} kills, ${ids.size} objects`);
+    expect(done).toBeGreaterThan(50);
+    await expect
+      .poll(() => findTraces({ dataDir, ids: [...ids], bridges }), { timeout: 5_000 })
+      .toEqual({ mounts: [], processes: [], cgroups: [], interfaces: [] });
+    for (const kind of ["sandboxes", "containers"]) expect(readdirSync(join(dataDir, kind))).toEqual([]);
+    await rm(directory, { recursive: true, force: true });
+  }, 150_000);
+}
+
+async function startDaemon(options: {
+  dataDir: string;
+  endpoint: string;
+  driver: string;
+}): Promise<ChildProcess> {
+  const { dataDir, endpoint, driver } = options;
+  const args = [
+    "runtime",
+    "--data-dir",
+    dataDir,
+    "--listen",
+    endpoint,
+    "--driver",
+    driver,
+    "--log-level",
+    "warn",
+  ];
+  const child = spawn(process.execPath, [await kindlingProgram(), ...args], {
+    stdio: ["ignore", "pipe", process.env.KINDLING_TEST_LOG ? "inherit" : "ignore"],
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`the daemon ended with ${code}`)));
+    child.stdout?.on("data", (chunk) => {
+      if (String(chunk).includes("CRI at")) resolve();
+    });
+  });
+  return child;
+}
+
+async function randomOperation(client: CriClient, ids: Set<string>): Promise<void> {
+  const { items } = await client.runtime.listPodSandbox({ filter: undefined });
+  const { containers } = await client.runtime.listContainers({ filter: undefined });
+  for (const { id } of [...items, ...containers]) ids.add(id);
+  const ready = items.filter(({ state }) => state === PodSandboxState.SANDBOX_READY);
+  const running = containers.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
+  const sandbox = pick(ready)?.id;
+  const container = pick(running)?.id;
+  const dice = Math.random();
+  if (items.length < 3 || (dice < 0.3 && items.length < 8)) {
+    const pid = Math.random() < 0.2 ? NamespaceMode.POD : NamespaceMode.CONTAINER;
+    await runSandbox(client, podConfig({ linux: { securityContext: { namespaceOptions: { pid } } } }));
+  } else if (dice < 0.65 && sandbox) {
+    const metadata = { name: `c-${Math.random().toString(36).slice(2)}`, attempt: 0 };
+    await runContainer(client, sandbox, { metadata, command: ["sleep", "1000"] });
+  } else if (dice < 0.75 && container) {
+    await client.runtime.stopContainer({ containerId: container, timeout: 0n });
+  } else if (dice < 0.85) {
+    const containerId = pick(containers)?.id;
+    if (containerId) await client.runtime.removeContainer({ containerId });
+  } else if (dice < 0.92 && sandbox) {
+    await client.runtime.stopPodSandbox({ podSandboxId: sandbox });
+  } else {
+    const podSandboxId = pick(items)?.id;
+    if (podSandboxId) await client.runtime.removePodSandbox({ podSandboxId });
+  }
+}
+
+function pick<T>(list: readonly T[]): T | undefined {
+  return list[Math.floor(Math.random() * list.length)];
+}

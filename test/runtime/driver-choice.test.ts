@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { chooseDriver } from "../../src/runtime/driver/choose-driver.ts";
+import { describeWithTool } from "../support/tools.ts";
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "kindling-choice-"));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const choose = (wish: { wanted: "auto" | "oci" | "host"; handler?: string }) =>
+  chooseDriver({ dataDir, logger: silentLogger, ...wish });
+
+it("takes the host driver when asked, and is honest about it", async () => {
+  const { driver, reason } = await choose({ wanted: "host" });
+  expect(driver.name).toBe("host");
+  expect(reason).toMatch(/as asked/);
+  expect(driver.limitations.join(" ")).toMatch(/seccomp/);
+  await driver.close();
+});
+
+it("refuses a handler that is not there, or that does not work, with the reason", async () => {
+  await expect(choose({ wanted: "auto", handler: "gvisor" })).rejects.toThrow(/gvisor is not installed/);
+  await expect(choose({ wanted: "oci", handler: "/bin/false" })).rejects.toThrow(
+    /\/bin\/false does not work here/,
+  );
+});
+
+describeWithTool("conmon", "with conmon", () => {
+  describeWithTool("runc", "and runc", () => {
+    it("prefers runc, and remembers that it works", async () => {
+      const first = await choose({ wanted: "auto" });
+      expect(first.reason).toMatch(/^driver oci: \S*runc works here/);
+      expect(first.driver.limitations).toEqual([]);
+      await first.driver.close();
+      const before = performance.now();
+      const second = await choose({ wanted: "oci" });
+      expect(second.reason).toBe(first.reason);
+      // No program was run for it.
+      expect(performance.now() - before).toBeLessThan(50);
+      await second.driver.close();
+    });
+  });
+});

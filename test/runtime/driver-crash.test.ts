@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { systemClock } from "../../src/lib/clock.ts";
+import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/bench.ts";
+import type { Driver } from "../../src/runtime/driver/driver.ts";
+import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
+import { detectCgroupLayout } from "../../src/runtime/driver/linux/cgroup-layout.ts";
+import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";
+import { bundle } from "../support/bundle.ts";
+import { describeWithTool, toolPath } from "../support/tools.ts";
+
+const rounds = 10;
+
+describeWithTool("busybox", "a daemon killed at any moment", () => {
+  const layout = detectCgroupLayout();
+  killedWith("host", (stateDir) => createHostDriver({ stateDir, layout, clock: systemClock }));
+  describeWithTool("conmon", "over conmon", () => {
+    describeWithTool("runc", "over runc", () => {
+      killedWith("oci", (stateDir) =>
+        createOciDriver({
+          stateDir,
+          runtime: { name: "runc", path: toolPath("runc") },
+          conmon: toolPath("conmon"),
+          layout,
+          clock: systemClock,
+          limitations: [],
+        }),
+      );
+    });
+  });
+});
+
+function killedWith(kind: "oci" | "host", open: (stateDir: string) => Promise<Driver>): void {
+  let bench: ContractBench;
+  beforeAll(async () => {
+    bench = await createContractBench({ open, busybox: toolPath("busybox") });
+  });
+  afterAll(() => bench.dispose());
+
+  it(`leaves nothing with the ${kind} driver that the next one cannot remove`, async () => {
+    const daemon = await bundle("test/runtime/driver-crash-daemon.ts");
+    const spec = bench.spec({ args: ["sh", "-c", "sleep 98701 & sleep 98701"], logPath: "" });
+    for (let round = 0; round < rounds; round++) {
+      const child = spawn(process.execPath, [daemon, kind, bench.stateDir, JSON.stringify(spec)], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const exited = once(child, "exit");
+      await once(child.stdout, "data");
+      // A different moment each time, over the whole of create and start.
+      await sleep(20 + round * 37);
+      child.kill("SIGKILL");
+      await exited;
+      await bench.reopen({ pauseMs: 0 });
+      const left = await bench.driver.list();
+      for (const id of left) await bench.driver.remove(id);
+      // What was on its way when we looked has had time to arrive.
+      await sleep(100);
+      expect(await bench.driver.list()).toEqual([]);
+      expect(left.flatMap((id) => bench.traces(id))).toEqual([]);
+      expect(bench.processesWith(/^sleep 98701 $/)).toEqual([]);
+    }
+  });
+}

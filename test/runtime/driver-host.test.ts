@@ -1,0 +1,12 @@
+import { systemClock } from "../../src/lib/clock.ts";
+import { describeDriverContract } from "../../src/runtime/driver/driver.contract.ts";
+import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
+import { detectCgroupLayout } from "../../src/runtime/driver/linux/cgroup-layout.ts";
+import { describeWithTool, toolPath } from "../support/tools.ts";
+
+describeWithTool("busybox", "the host driver", () => {
+  describeDriverContract("keeps the contract", {
+    busybox: toolPath("busybox"),
+    open: (stateDir) => createHostDriver({ stateDir, layout: detectCgroupLayout(), clock: systemClock }),
+  });
+});

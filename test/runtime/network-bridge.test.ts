@@ -1,0 +1,138 @@
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { chooseNetwork } from "../../src/runtime/network/choose-network.ts";
+import { ask, askFromInside, describeNetworking, run, serveInside } from "../support/netns.ts";
+import { testNetworkContract } from "../support/netns-contract.ts";
+import { type NetworkFixture, openNetwork } from "../support/netns-fixture.ts";
+import { somePod } from "../support/netns-pod.ts";
+
+describeNetworking("network: bridge", ["ip", "iptables"], () => {
+  testNetworkContract("bridge");
+
+  describe("on its own", () => {
+    let fixture: NetworkFixture;
+    const path = process.env.PATH;
+    beforeEach(async () => {
+      fixture = await openNetwork("bridge", { subnet: `10.${randomInt(200, 250)}.${randomInt(256)}.0/29` });
+    });
+    afterEach(async () => {
+      process.env.PATH = path;
+      await fixture.remove();
+    });
+    const withPort = (hostPort: number) =>
+      somePod({ portMappings: [{ protocol: "TCP", containerPort: 80, hostPort, hostIp: "" }] });
+
+    /** Programs in front of the real ones, of which the call with that number, of any of them, fails. */
+    async function failCall(number: number): Promise<void> {
+      const folder = join(fixture.options.dataDir, "tools");
+      await rm(folder, { recursive: true, force: true });
+      await mkdir(folder);
+      for (const tool of ["unshare", "ip", "iptables-save", "iptables-restore"]) {
+        const real = (await run("which", [tool], { env: { PATH: path } })).stdout.trim();
+        const script = `#!/bin/sh\necho ${tool} >> ${folder}/calls\n[ $(wc -l < ${folder}/calls) = ${number} ] && exit 1\nexec ${real} "$@"\n`;
+        await writeFile(join(folder, tool), script);
+        await chmod(join(folder, tool), 0o755);
+      }
+      process.env.PATH = `${folder}:${path}`;
+    }
+
+    const noBridge = () => run("ip", ["link", "delete", fixture.bridge]).catch(() => undefined);
+    test.each([
+      ["with the bridge there", async () => {}, ["unshare", "ip", "ip", "iptables-save", "iptables-restore"]],
+      ["with the bridge to be made", noBridge, expect.arrayContaining(["unshare", "iptables-restore"])],
+    ])("a failure at any step of attach leaves nothing, %s", async (_name, prepare, steps) => {
+      const first = somePod();
+      await fixture.network.attach(first);
+      await fixture.network.detach(first.podId);
+      const failed: string[] = [];
+      for (let step = 1; ; step++) {
+        await prepare();
+        await failCall(step);
+        const pod = withPort(randomInt(20_000, 30_000));
+        const outcome = await fixture.network.attach(pod).catch((error: Error) => error);
+        const log = await readFile(join(fixture.options.dataDir, "tools/calls"), "utf8");
+        process.env.PATH = path;
+        const calls = log.trim().split("\n");
+        if (outcome instanceof Error) failed.push(calls[step - 1] ?? "");
+        else await fixture.network.detach(pod.podId);
+        expect(await fixture.network.list()).toEqual([]);
+        expect(await fixture.traces([pod.podId])).toEqual([]);
+        if (calls.length < step) break;
+      }
+      expect(failed).toEqual(steps);
+    });
+
+    test("when all addresses are in use attach says so; a release makes room", async () => {
+      const { network } = fixture;
+      const pods = Array.from({ length: 5 }, () => somePod());
+      await Promise.all(pods.map((pod) => network.attach(pod)));
+      await expect(network.attach(somePod())).rejects.toMatchObject({ code: "noAddress" });
+      await network.detach(pods[2]?.podId ?? "");
+      await network.attach(somePod());
+    });
+
+    test("a host port that a pod has is refused to another; ports come back with a new daemon", async () => {
+      const port = randomInt(20_000, 30_000);
+      const pod = withPort(port);
+      const { namespacePath } = await fixture.network.attach(pod);
+      await expect(fixture.network.attach(withPort(port))).rejects.toThrow(`is taken by pod ${pod.podId}`);
+      // Somebody flushed the tables.
+      await run("iptables", ["-w", "-t", "nat", "-F", `KDL-PORTS-${fixture.bridge}`]);
+      expect(await (await fixture.reopen()).problem()).toBeUndefined();
+      expect((await run("iptables-save")).stdout).toContain(`kindling pod ${pod.podId}`);
+      const server = await serveInside(namespacePath, { port: 80, reply: "back" });
+      expect(await ask("127.0.0.1", port)).toBe("back");
+      await server.stop();
+    });
+
+    test("host ports at 127.0.0.1 do not open the host's loopback to pods", async () => {
+      const { namespacePath } = await fixture.network.attach(withPort(randomInt(20_000, 30_000)));
+      const onHost = createServer((socket) => socket.end("secret")).listen(0, "127.0.0.5");
+      await once(onHost, "listening");
+      const address = onHost.address();
+      const port = typeof address === "object" && address ? address.port : 0;
+      // A pod that may change its routes: its packets to 127.0.0.5 go to the bridge.
+      const lines = [
+        "echo 1 > /proc/sys/net/ipv4/conf/eth0/route_localnet",
+        "ip address delete 127.0.0.1/8 dev lo",
+        "ip route flush table local 127.0.0.0/8",
+        `ip route add 127.0.0.5/32 via ${fixture.gateway} dev eth0`,
+      ];
+      await run("nsenter", [`--net=${namespacePath}`, "sh", "-c", lines.join("; ")]);
+      await expect(askFromInside(namespacePath, "127.0.0.5", port)).rejects.toThrow();
+      await run("iptables", ["-w", "-F", `KDL-IN-${fixture.bridge}`]);
+      expect(await askFromInside(namespacePath, "127.0.0.5", port)).toBe("secret");
+      onHost.close();
+    });
+
+    test("each data directory has a bridge and addresses of its own", async () => {
+      const folders = await Promise.all([1, 2, 3].map(() => mkdtemp(join(tmpdir(), "kindling-bridges-"))));
+      const networks = await Promise.all(
+        folders.map(async (dataDir) => {
+          const { network } = await chooseNetwork({ dataDir, logger: silentLogger, wanted: "bridge" });
+          const { addresses } = await network.attach(somePod());
+          return { dataDir, network, range: addresses[0]?.split(".").slice(0, 2).join(".") };
+        }),
+      );
+      expect(new Set(networks.map(({ range }) => range)).size).toBe(3);
+      for (const { dataDir, network } of networks) {
+        await network.close();
+        expect(await network.list()).toHaveLength(1);
+        await network.detach((await network.list())[0] ?? "");
+        const { bridge } = JSON.parse(await readFile(join(dataDir, "network/bridge/bridge.json"), "utf8"));
+        expect(existsSync(`/sys/class/net/${bridge}`)).toBe(true);
+        await network.close();
+        await network.close();
+        expect(existsSync(`/sys/class/net/${bridge}`)).toBe(false);
+        await rm(dataDir, { recursive: true });
+      }
+    });
+  });
+});
