@@ -22,7 +22,7 @@ enter() {
   done
   for file in /dev/null /etc/ld.so.cache "$node"; do
     [ -e "$file" ] && [ ! -e "$jail$file" ] || continue
-    mkdir -p "$jail$(dirname "$file")" && : > "$jail$file" && mount --bind "$file" "$jail$file" || return 1
+    mkdir -p "$jail$(dirname "$file")" && : > "$jail$file" && mount -o bind,ro "$file" "$jail$file" || return 1
   done
   for path in "$program" "$content"; do
     [ -d "$jail$path" ] && continue

@@ -38,7 +38,8 @@ export function createUnpackPool(options: {
     const started = spawn(program, args, {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       // glibc keeps an arena per thread otherwise, each as big as its thread ever needed.
-      env: { ...process.env, MALLOC_ARENA_MAX: "2", UV_THREADPOOL_SIZE: "4" },
+      // Nothing else of the daemon's environment: it may hold secrets, and names files that the jail does not have.
+      env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: "2", UV_THREADPOOL_SIZE: "4" },
     });
     child = started;
     started.on("message", (answer: UnpackAnswer) => {

@@ -1,0 +1,59 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { unpackCommand } from "../../../src/runtime/snapshot/unpack-command.ts";
+import { createUnpackPool } from "../../../src/runtime/snapshot/unpack-pool.ts";
+import { unpackProgram } from "../../support/unpack-program.ts";
+
+let dataDir: string;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "kindling-jail-"));
+  for (const name of ["content", "staging"]) mkdirSync(join(dataDir, name));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+/** Mount points and options as the jailed process sees them. */
+function mountsInJail(): { point: string; options: string[] }[] {
+  const readMounts = (pid: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/mountinfo`, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  const own = readMounts("self");
+  const info = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(readMounts)
+    .find((text) => text !== own && text.includes(` ${dataDir}/staging `) && !text.includes(" /old "));
+  return (info ?? "")
+    .trim()
+    .split("\n")
+    .map((line) => {
+      const fields = line.split(" ");
+      return { point: fields[4] ?? "", options: (fields[5] ?? "").split(",") };
+    });
+}
+
+describe.skipIf(process.getuid?.() !== 0)("the unpack process", () => {
+  test("has a root of its own in which only the staging directory can be written", async () => {
+    const { argv } = await unpackCommand({ dataDir, program: await unpackProgram() });
+    let ready: (facts: { jailed: boolean }) => void = () => {};
+    const started = new Promise<{ jailed: boolean }>((resolve) => {
+      ready = resolve;
+    });
+    const pool = createUnpackPool({ command: argv, onReady: (facts) => ready(facts) });
+    pool.warm();
+    try {
+      expect(await started).toMatchObject({ jailed: true });
+      const writable = mountsInJail()
+        .filter(({ options }) => options.includes("rw"))
+        .map(({ point }) => point);
+      expect(writable.sort()).toEqual(["/proc", join(dataDir, "staging")].sort());
+    } finally {
+      await pool.close();
+    }
+  });
+});
