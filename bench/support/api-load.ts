@@ -118,7 +118,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 64, rejectUnauthorized: f
 
 const post = (url: string, body: string) => send(url, "POST", body);
 
-export function send(url: string, method: string, body?: string): Promise<string> {
+function send(url: string, method: string, body?: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const sending = request(
       url,

@@ -49,7 +49,7 @@ export const featureGates = [
   },
 ] as const satisfies readonly FeatureGate[];
 
-export type FeatureName = (typeof featureGates)[number]["name"];
+type FeatureName = (typeof featureGates)[number]["name"];
 export type Features = Readonly<Record<FeatureName, boolean>>;
 
 export const defaultFeatures = Object.fromEntries(

@@ -8,7 +8,7 @@ export interface FieldError {
 }
 
 /** The reasons of `StatusCause`, as upstream spells them. */
-export type FieldErrorType =
+type FieldErrorType =
   | "FieldValueRequired"
   | "FieldValueInvalid"
   | "FieldValueDuplicate"

@@ -56,9 +56,10 @@ function graceOf(current: ObjectMeta, wanted: number): number {
   return Math.min(wanted, current.deletionGracePeriodSeconds ?? 0);
 }
 
-/** When the first delete came: its timestamp lies a grace period behind that. */
-function deletionStart(current: ObjectMeta): number {
-  return Date.parse(current.deletionTimestamp ?? "") - (current.deletionGracePeriodSeconds ?? 0) * 1_000;
+/** When the first delete came: its timestamp lies a grace period behind that, unless it had to be cut. */
+function deletionStart({ creationTimestamp = "", ...current }: ObjectMeta): number {
+  const graceMs = (current.deletionGracePeriodSeconds ?? 0) * 1_000;
+  return Math.max(Date.parse(current.deletionTimestamp ?? "") - graceMs, Date.parse(creationTimestamp) || 0);
 }
 
 /** What the propagation policy adds to and takes from the garbage collector's finalizers. */
@@ -88,9 +89,12 @@ function gcFinalizer(finalizers: readonly string[], options: DeleteOptions): str
 
 let lastTimestamp = { second: Number.NaN, text: "" };
 
+/** The last second that has four digits for its year: a grace period may be as long as a number can be. */
+const lastSecond = Date.UTC(9999, 11, 31, 23, 59, 59) / 1_000;
+
 /** Kubernetes times have whole seconds; most of those that are asked for are of the same one. */
 export function toTimestamp(ms: number): string {
-  const second = Math.floor(ms / 1_000);
+  const second = Math.min(Math.floor(ms / 1_000), lastSecond);
   if (second !== lastTimestamp.second) {
     lastTimestamp = { second, text: `${new Date(second * 1_000).toISOString().slice(0, 19)}Z` };
   }

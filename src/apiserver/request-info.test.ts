@@ -64,6 +64,11 @@ describe("path requests", () => {
   ])("GET %s", (path) => {
     expect(parse("GET", path)).toEqual({ kind: "path", verb: "get", path });
   });
+
+  test.each(["OPTIONS", "TRACE", "PROPFIND"])("%s of an object is none of its verbs", (method) => {
+    const path = "/api/v1/namespaces/a/pods/x";
+    expect(parse(method, path)).toEqual({ kind: "path", verb: method.toLowerCase(), path });
+  });
 });
 
 test("broken percent-encoding is no request at all", () => {

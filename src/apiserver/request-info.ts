@@ -47,7 +47,8 @@ export function parseRequest(
   if (!segments) return undefined;
   const prefix = segments[0];
   const rootLength = prefix === "api" ? 2 : prefix === "apis" ? 3 : 0;
-  if (rootLength === 0 || segments.length <= rootLength)
+  // Objects have no other methods: what else is asked of their paths, nobody answers.
+  if (rootLength === 0 || segments.length <= rootLength || !methods.has(method))
     return { kind: "path", verb: method.toLowerCase(), path };
 
   const group = prefix === "api" ? "" : (segments[1] ?? "");
@@ -81,6 +82,8 @@ export function parseRequest(
     path,
   };
 }
+
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
 const namespaceSubresources = new Set(["status", "finalize"]);
 

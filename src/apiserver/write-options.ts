@@ -68,7 +68,7 @@ async function readOptions(request: ApiRequest, body: Buffer): Promise<DeleteOpt
 
 function optionsOfQuery(query: URLSearchParams): DeleteOptions {
   const grace = query.get("gracePeriodSeconds");
-  if (grace && !/^-?\d+$/.test(grace))
+  if (grace && !Number.isSafeInteger(/^-?\d+$/.test(grace) ? Number(grace) : Number.NaN))
     throw badRequest(`gracePeriodSeconds: ${JSON.stringify(grace)} is not an integer`);
   return {
     ...(grace && { gracePeriodSeconds: Number(grace) }),

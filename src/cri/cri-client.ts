@@ -9,7 +9,7 @@ export interface CriClient {
   close(): void;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly signal?: AbortSignal;
   /** Two minutes unless told, as kubelets have it; only for calls with one answer. */
   readonly timeoutMs?: number;

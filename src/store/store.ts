@@ -50,7 +50,7 @@ export type DeleteResult =
   | { readonly kind: "deleted"; readonly revision: number; readonly previous: Entry }
   | { readonly kind: "conflict"; readonly current: Entry | undefined };
 
-export interface ListOptions {
+interface ListOptions {
   limit?: number;
   /** Continues behind this key: the last one of the page before. */
   after?: string;

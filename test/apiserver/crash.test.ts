@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/api/objects.ts";
 import { type OpenWatch, openWatch } from "../support/open-watch.ts";
-import { runKindling, type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { runKindling } from "../support/run-kindling.ts";
+import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
 const path = "/api/v1/namespaces/default/secrets";
 const rounds = 10;
@@ -148,15 +149,14 @@ function replay(replica: Map<string, string>, { events }: OpenWatch): Record<str
 }
 
 describe("the command", () => {
+  async function runToEnd(args: readonly string[]) {
+    const { exit, output } = await runKindling(args);
+    return { code: await exit, ...output };
+  }
+
   test("refuses a data dir that another server has, and says who", async () => {
     await start();
-    const { code, stderr } = await runKindling([
-      "apiserver",
-      "--data-dir",
-      dataDir,
-      "--listen",
-      "127.0.0.1:0",
-    ]);
+    const { code, stderr } = await runToEnd(["apiserver", "--data-dir", dataDir, "--listen", "127.0.0.1:0"]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^kindling: .*(in use|used|opened) by .*process/m);
     expect(stderr).not.toMatch(/^ +at /m);
@@ -166,7 +166,7 @@ describe("the command", () => {
     const { url } = await start();
     const listen = new URL(url).host;
     const args = ["apiserver", "--data-dir", join(dataDir, "other"), "--store", "memory", "--listen", listen];
-    const { code, stderr } = await runKindling(args);
+    const { code, stderr } = await runToEnd(args);
     expect(code).toBe(1);
     expect(stderr).toBe(
       `kindling: port ${listen.split(":")[1]} of 127.0.0.1 is in use by another process; choose another with --listen 127.0.0.1:PORT\n`,
@@ -181,9 +181,9 @@ describe("the command", () => {
     await running.json("POST", path, { metadata: { name: "last" } });
     const asked = performance.now();
     running.kill("SIGTERM");
-    const { code, stderr } = await running.exit;
+    const code = await running.exit;
     expect(performance.now() - asked).toBeLessThan(1_000);
-    expect(code, stderr).toBe(0);
+    expect(code, running.output.stderr).toBe(0);
     await Promise.all(watches.map((watch) => watch.ended));
   });
 
@@ -192,7 +192,7 @@ describe("the command", () => {
     ["an address that is none", ["--listen", "nowhere"]],
     ["an unknown gate", ["--feature-gates", "Nope=true"]],
   ])("%s is wrong usage", async (_, flags) => {
-    const { code, stderr } = await runKindling(["apiserver", "--data-dir", join(dataDir, "usage"), ...flags]);
+    const { code, stderr } = await runToEnd(["apiserver", "--data-dir", join(dataDir, "usage"), ...flags]);
     expect(code).toBe(2);
     expect(stderr).not.toMatch(/^ +at /m);
   });

@@ -225,6 +225,14 @@ describe("watch", () => {
     await watch.ended;
   });
 
+  test("a timeout longer than any timer does not end it at once", async () => {
+    const path = await makeNamespace("patient");
+    const watch = await openWatch(server, `${path}?watch=true&timeoutSeconds=9999999`);
+    await create(path, "x");
+    expect((await watch.until(1)).map(({ type }) => type)).toEqual(["ADDED"]);
+    watch.close();
+  });
+
   test("as a table", async () => {
     const path = await makeNamespace("tabled");
     const watch = await openWatch(server, `${path}?watch=true`, {

@@ -297,6 +297,18 @@ describe("delete", () => {
     expect((await server.call("GET", `${pods}/graceful`)).status).toBe(404);
   });
 
+  test("a grace period as long as a number can be is a date that clients can read", async () => {
+    const gracePeriodSeconds = Number.MAX_SAFE_INTEGER;
+    await server.json("POST", pods, pod("patient", { nodeName: "n" }));
+    const marked = await server.json("DELETE", `${pods}/patient`, { gracePeriodSeconds });
+    expect(marked.metadata).toMatchObject({
+      deletionGracePeriodSeconds: gracePeriodSeconds,
+      deletionTimestamp: "9999-12-31T23:59:59Z",
+    });
+    const sooner = await server.json("DELETE", `${pods}/patient`, { gracePeriodSeconds: 5 });
+    expect(sooner.metadata).toMatchObject({ deletionGracePeriodSeconds: 5 });
+  });
+
   test("preconditions that do not hold are a conflict", async () => {
     await server.json("POST", configMaps, configMap("precondition"));
     expect(

@@ -202,7 +202,11 @@ function suite(driver: "oci" | "host"): void {
     const sandbox = await runSandbox(client());
     const first = await runContainer(client(), sandbox, { ...sleepy, metadata: { name: "a", attempt: 0 } });
     const second = await runContainer(client(), sandbox, { ...sleepy, metadata: { name: "b", attempt: 0 } });
-    await execIn(client(), first, "echo shared > /dev/shm/file; nc -l -p 9000 -e echo hello &");
+    await execIn(
+      client(),
+      first,
+      "echo shared > /dev/shm/file; nc -l -p 9000 -e echo hello > /dev/null 2>&1 &",
+    );
     expect((await execIn(client(), second, "cat /dev/shm/file")).stdout).toBe("shared\n");
     await expect
       .poll(async () => (await execIn(client(), second, "nc 127.0.0.1 9000")).stdout)

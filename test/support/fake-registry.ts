@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { mediaTypes } from "../../src/runtime/registry/manifest.ts";
 import { emptyArchiveEnd, formatHeader, pad } from "../../src/runtime/snapshot/tar-writer.ts";
 
-export type Handler = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
+type Handler = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
 /** A registry with one image whose misbehaviour is a function: true means that it has answered. */
 export interface FakeRegistry {

@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ToolName, toolPath } from "./tools.ts";
 
-export interface KubectlResult {
+interface KubectlResult {
   code: number;
   stdout: string;
   stderr: string;
 }
 
 /** A command line, split at spaces; a list where an argument contains some. */
-export type CommandLine = string | readonly string[];
+type CommandLine = string | readonly string[];
 
-export interface KubectlOptions {
+interface KubectlOptions {
   input?: string;
   env?: Record<string, string>;
 }
@@ -27,7 +27,7 @@ export interface Kubectl {
   follow(command: CommandLine): Following;
 }
 
-export interface Following {
+interface Following {
   /** What it has printed, once that matches. */
   until(pattern: RegExp): Promise<string>;
   stop(): Promise<void>;

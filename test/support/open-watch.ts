@@ -4,7 +4,7 @@ import type { KubeObject } from "../../src/api/objects.ts";
 import type { Status } from "../../src/api/status-error.ts";
 import { readCredentials } from "./api-server.ts";
 
-export interface WatchEvent {
+interface WatchEvent {
   type: string;
   object: KubeObject & Partial<Status>;
 }

@@ -1,14 +1,15 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { type FakeRegistry, layerOf, startFakeRegistry } from "./fake-registry.ts";
 
-/** An image of layers that arrive in so many pieces, so far apart; after `stallAfter` pieces nothing comes any more. */
+/** An image of layers that nobody has, that arrive in so many pieces, so far apart; after `stallAfter` pieces nothing comes any more. */
 export async function startSlowRegistry(options: {
   readonly layerBytes: readonly number[];
   readonly pieces: number;
   readonly pauseMs: number;
   readonly stallAfter?: number;
 }): Promise<FakeRegistry & { cancelled(): number }> {
-  const layers = options.layerBytes.map((size, i) => layerOf(`file-${i}`, Buffer.alloc(size, i + 1)));
+  const layers = options.layerBytes.map((size, i) => layerOf(`file-${i}`, randomBytes(size)));
   let cancelled = 0;
   const registry = await startFakeRegistry({
     layers,

@@ -199,8 +199,11 @@ function isInScope(request: ScopedRequest, key: string): boolean {
   return scope.kind !== "namespace" || key.startsWith(scope.prefix);
 }
 
+/** 24 days: a longer timer would ring at once. */
+const maxTimerMs = 2 ** 31 - 1;
+
 /** Watches end after half an hour to an hour, so that clients spread themselves over servers again. */
 function watchTimeoutMs(options: WatchOptions): number {
-  if (options.timeoutSeconds) return options.timeoutSeconds * 1_000;
+  if (options.timeoutSeconds) return Math.min(options.timeoutSeconds * 1_000, maxTimerMs);
   return (30 + 30 * Math.random()) * 60_000;
 }

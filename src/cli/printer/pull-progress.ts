@@ -9,7 +9,7 @@ export interface PullView {
   readonly layers: readonly LayerView[];
 }
 
-export interface LayerView {
+interface LayerView {
   readonly layer: string;
   readonly offset: number;
   readonly total: number;

@@ -4,7 +4,7 @@ export interface CpuRates {
   read(containerId: string, reading: CpuReading): number | undefined;
 }
 
-export interface CpuReading {
+interface CpuReading {
   readonly cpuNanos: number;
   /** Milliseconds. */
   readonly at: number;

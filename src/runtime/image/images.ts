@@ -87,12 +87,12 @@ export interface ImageConfig {
   readonly exposedPorts: readonly string[];
 }
 
-export interface Rootfs {
+interface Rootfs {
   /** The mounted directory. */
   readonly path: string;
 }
 
-export interface FileSystemUsage {
+interface FileSystemUsage {
   readonly mountpoint: string;
   readonly usedBytes: number;
   readonly inodesUsed: number;

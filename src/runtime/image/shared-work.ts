@@ -6,13 +6,13 @@ export interface SharedWork<State, Result> {
   close(reason: unknown): Promise<void>;
 }
 
-export interface Work<State, Result> {
+interface Work<State, Result> {
   /** This caller's; the work's own signal aborts when all callers' have. */
   readonly signal: AbortSignal;
   readonly begin: (signal: AbortSignal) => { readonly state: State; readonly result: Promise<Result> };
 }
 
-export interface Joined<State, Result> {
+interface Joined<State, Result> {
   readonly state: State;
   readonly result: Promise<Result>;
 }

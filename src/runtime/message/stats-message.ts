@@ -17,7 +17,7 @@ export function containerStatsMessage(
   });
 }
 
-export function cpuMessage(
+function cpuMessage(
   { cpuNanos }: Pick<ContainerUsage, "cpuNanos">,
   { now, nanoCores }: { now: number; nanoCores: number | undefined },
 ): CpuUsage {
@@ -29,7 +29,7 @@ export function cpuMessage(
   };
 }
 
-export function memoryMessage(usage: Omit<ContainerUsage, "cpuNanos">, now: number): MemoryUsage {
+function memoryMessage(usage: Omit<ContainerUsage, "cpuNanos">, now: number): MemoryUsage {
   return MemoryUsage.fromPartial({
     timestamp: toNanos(now),
     workingSetBytes: value(usage.memoryWorkingSetBytes),

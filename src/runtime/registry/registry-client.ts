@@ -18,7 +18,7 @@ export interface RegistryClientOptions {
   readonly onActivity: () => void;
 }
 
-export interface FetchedManifest {
+interface FetchedManifest {
   readonly bytes: Buffer;
   readonly mediaType: string;
   readonly digest: string;

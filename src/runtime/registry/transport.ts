@@ -2,7 +2,7 @@ import http from "node:http";
 import https from "node:https";
 import { ImageError } from "../image/image-error.ts";
 
-export interface HttpRequest {
+interface HttpRequest {
   readonly url: URL;
   readonly method?: "GET" | "HEAD" | "POST";
   readonly headers?: Readonly<Record<string, string>>;

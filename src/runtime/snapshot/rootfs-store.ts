@@ -15,7 +15,7 @@ export interface RootfsStore {
   list(): readonly RootfsRecord[];
 }
 
-export interface RootfsRecord {
+interface RootfsRecord {
   readonly containerId: string;
   readonly imageId: string;
   readonly diffIds: readonly string[];

@@ -13,7 +13,7 @@ export interface UnpackPool {
   close(): Promise<void>;
 }
 
-export interface FileHash {
+interface FileHash {
   advance(bytes: number): void;
   /** No more comes; the digest of the first `bytes` bytes. */
   finish(bytes: number): Promise<string>;

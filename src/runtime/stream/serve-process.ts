@@ -1,5 +1,5 @@
 import type { AttachStreams, ExecProcess } from "../driver/driver.ts";
-import type { OutputChannel, StreamSession } from "./stream-session.ts";
+import type { OutputChannel, StreamSession, TerminalSize } from "./stream-session.ts";
 
 export interface WantedStreams {
   readonly stdin: boolean;
@@ -40,11 +40,18 @@ export async function serveAttach(
 type Ends = Pick<AttachStreams, "stdin" | "stdout" | "stderr" | "resize">;
 
 function connectInput(session: StreamSession, ends: Ends, { stdin }: WantedStreams): void {
-  session.onResize(({ columns, rows }) => void ends.resize(columns, rows).catch(() => {}));
+  session.onResize((size) => resize(ends, size));
+  // A size that came before the terminal was there changed nothing: with the first output there is one.
+  ends.stdout.once("data", () => session.onResize((size) => resize(ends, size)));
+  ends.stdout.pause();
   if (!stdin || !ends.stdin) return;
   // The process may end, or close its input, while the client still types.
   ends.stdin.on("error", () => session.stdin.resume());
   session.stdin.pipe(ends.stdin);
+}
+
+function resize(ends: Ends, { columns, rows }: TerminalSize): void {
+  ends.resize(columns, rows).catch(() => {});
 }
 
 async function pumpOutputs(session: StreamSession, ends: Ends, wanted: WantedStreams): Promise<void> {

@@ -12,7 +12,7 @@ export interface StreamServer {
   close(): Promise<void>;
 }
 
-export interface StreamOffer {
+interface StreamOffer {
   serve(session: StreamSession): Promise<void>;
 }
 

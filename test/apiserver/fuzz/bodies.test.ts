@@ -147,13 +147,14 @@ test("options of deletes, evictions, bindings, tokens and reviews", async () => 
     apiVersion: "v1",
     gracePeriodSeconds: 5,
     propagationPolicy: "Background",
-    preconditions: { uid: "x", resourceVersion: "1" },
   };
+  const conditional = { ...options, preconditions: { uid: "x", resourceVersion: "1" } };
   const access = { verb: "get", resource: "pods", namespace: "default" };
   const bound = { kind: "Pod", name: "one", apiVersion: "v1" };
   const target = fc.constantFrom<readonly [string, string, object]>(
     ["DELETE", "/api/v1/namespaces/default/pods/one?dryRun=All", options],
     ["DELETE", "/api/v1/namespaces/default/pods?dryRun=All", options],
+    ["DELETE", "/api/v1/namespaces/default/pods/one?dryRun=All", conditional],
     [
       "POST",
       "/api/v1/namespaces/default/pods/one/eviction?dryRun=All",
