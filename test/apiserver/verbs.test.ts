@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KubeObject, Pod } from "../../src/api/objects.ts";
+import type { KubeObject, Node, Pod } from "../../src/api/objects.ts";
 import type { Status } from "../../src/api/status-error.ts";
 import { startTestServer, type TestServer } from "../support/api-server.ts";
 
@@ -198,6 +198,21 @@ describe("update", () => {
     });
     expect(await fails("PUT", `${configMaps}/uid`, configMap("other"))).toMatchObject({ code: 400 });
     expect(await fails("PUT", `${configMaps}/missing`, configMap("missing"))).toMatchObject({ code: 404 });
+  });
+
+  test("a node's old and new field for its pods' addresses agree, and are given once", async () => {
+    const created = await server.json<Node>("POST", "/api/v1/nodes", { metadata: { name: "cidr" } });
+    const put = (podCIDR: string) =>
+      server.call("PUT", "/api/v1/nodes/cidr", {
+        body: { ...created, metadata: { name: "cidr" }, spec: { podCIDR } },
+      });
+    expect((await put("10.1.0.0/24")).json<Node>().spec).toEqual({
+      podCIDR: "10.1.0.0/24",
+      podCIDRs: ["10.1.0.0/24"],
+    });
+    expect((await put("10.2.0.0/24")).json<Status>().message).toBe(
+      'Node "cidr" is invalid: spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
+    );
   });
 
   test("status is written through /status only", async () => {

@@ -35,8 +35,9 @@ export function validateNodeUpdate(next: Node, current: Node): FieldError[] {
   if (before.podCIDRs?.length && !isEqual(next.spec?.podCIDRs, before.podCIDRs)) {
     at.forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid');
   }
-  if (before.providerID && next.spec?.providerID !== before.providerID) {
-    at.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid');
+  const { providerID } = next.spec ?? {};
+  if (before.providerID && providerID !== before.providerID) {
+    at.invalid("spec.providerID", null, `field cannot be ${providerID ? "modified" : "cleared"} once set`);
   }
   return at.errors;
 }

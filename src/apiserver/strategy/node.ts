@@ -5,7 +5,8 @@ import { keepField } from "./prepare.ts";
 import type { Strategy } from "./strategy.ts";
 
 export const nodeStrategy: Strategy<Node> = {
-  applyDefaults({ status }) {
+  applyDefaults({ spec, status }) {
+    if (spec) defaultPodCidrs(spec);
     if (!status) return;
     if (status.capacity) status.allocatable ??= { ...status.capacity };
     defaultResourceList(status.capacity);
@@ -27,3 +28,10 @@ export const nodeStrategy: Strategy<Node> = {
 
   selectableFields: { "spec.unschedulable": ({ spec }) => String(spec?.unschedulable ?? false) },
 };
+
+/** `podCIDR` is the old name for the first of `podCIDRs`, and the one that counts where the two differ. */
+function defaultPodCidrs(spec: NonNullable<Node["spec"]>): void {
+  const first = spec.podCIDRs?.[0];
+  if (spec.podCIDR && spec.podCIDR !== first) spec.podCIDRs = [spec.podCIDR];
+  else if (first) spec.podCIDR = first;
+}
