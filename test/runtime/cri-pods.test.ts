@@ -22,6 +22,10 @@ import { busyboxImage, type CriRuntime, startCriRuntime } from "../support/cri-r
 import { describeWithTool } from "../support/tools.ts";
 
 const sleepy = { command: ["sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.05; done"] };
+/** Says by a file when it would hear its stop signal: the first process of a pod misses what comes before. */
+const listening = {
+  command: ["sh", "-c", "trap 'exit 7' TERM; echo > /ready; while :; do sleep 0.05; done"],
+};
 
 describeWithTool("busybox", "CRI", () => {
   describeWithTool("conmon", "with the driver oci", () => suite("oci"));
@@ -98,7 +102,7 @@ function suite(driver: "oci" | "host"): void {
 
   test("container: create, start, status, list, stop with the stop signal, remove", async () => {
     const sandbox = await runSandbox(client());
-    const config = containerConfig({ ...sleepy, labels: { role: "x" }, annotations: { note: "y" } });
+    const config = containerConfig({ ...listening, labels: { role: "x" }, annotations: { note: "y" } });
     const create = () =>
       client().runtime.createContainer({ podSandboxId: sandbox, config, sandboxConfig: podConfig() });
     const { containerId } = await create();
@@ -126,6 +130,11 @@ function suite(driver: "oci" | "host"): void {
     });
     expect(containers.map(({ id }) => id)).toEqual([containerId]);
 
+    await expect
+      .poll(async () => (await execIn(client(), containerId, "test -e /ready")).exitCode, {
+        timeout: 20_000,
+      })
+      .toBe(0);
     for (let i = 0; i < 2; i++) await client().runtime.stopContainer({ containerId, timeout: 10n });
     expect(await statusOf(client(), containerId)).toMatchObject({
       state: ContainerState.CONTAINER_EXITED,

@@ -361,7 +361,7 @@ describe("update", () => {
       { spec: { providerID: "b" } },
       [
         'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
-        'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+        "spec.providerID: Invalid value: null: field cannot be modified once set",
       ],
     ],
     ["v1", "PersistentVolumeClaim", sized("2Gi"), sized("3Gi"), []],
