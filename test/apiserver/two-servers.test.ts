@@ -6,6 +6,7 @@ import type { KubeObject } from "../../src/api/objects.ts";
 import { startTestServer, type TestServer } from "../support/api-server.ts";
 import { type EtcdServer, startEtcd } from "../support/etcd-server.ts";
 import { openWatch } from "../support/open-watch.ts";
+import { startServerProcess } from "../support/server-process.ts";
 import { describeWithTool } from "../support/tools.ts";
 
 interface List {
@@ -143,15 +144,21 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     await rm(dataDir, { recursive: true });
   });
 
-  test("one goes, and the other goes on", async () => {
+  test("one is killed, and the other goes on", async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), "kindling-victim-"));
+    const flags = ["--store", "etcd", "--etcd-endpoints", etcd.url, "--listen", "127.0.0.1:0"];
+    const victim = await startServerProcess(["--data-dir", dataDir, ...flags]);
     const watch = await openWatch(second, `${path}?watch=true&labelSelector=alone`);
-    await first.close();
+    await victim.json("POST", path, { metadata: { name: "last-words", labels: { alone: "" } } });
+    victim.kill("SIGKILL");
+    await victim.exit;
+    victim.disconnect();
     await second.json("POST", path, { metadata: { name: "survivor", labels: { alone: "" } } });
-    expect((await watch.until(1))[0]?.object.metadata.name).toBe("survivor");
+    const seen = (await watch.until(2)).map(({ object }) => object.metadata.name);
+    expect(seen).toEqual(["last-words", "survivor"]);
     expect((await second.call("GET", "/readyz")).status).toBe(200);
     watch.close();
-    first = await startTestServer({ store: { kind: "etcd", endpoints: [etcd.url] } });
-    expect((await first.json("GET", `${path}/survivor`)).metadata.name).toBe("survivor");
+    await rm(dataDir, { recursive: true });
   });
 
   test("both outlive a restart of etcd, and so does a watch", async () => {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ToolName, toolPath } from "./tools.ts";
 
@@ -40,8 +41,14 @@ export function createKubectl(kubeconfig: string, tool: KubectlTool = "kubectl")
   function start(command: CommandLine, env: Record<string, string> = {}): ChildProcess {
     const args = typeof command === "string" ? command.split(" ") : command;
     return spawn(toolPath(tool), ["--kubeconfig", kubeconfig, ...args], {
-      // kubectl caches discovery in the home directory: tests must not see each other's.
-      env: { ...process.env, KUBECACHEDIR: `${kubeconfig}-cache-${tool}`, ...env },
+      env: {
+        ...process.env,
+        // kubectl caches discovery in the home directory: tests must not see each other's.
+        KUBECACHEDIR: `${kubeconfig}-cache-${tool}`,
+        // Where it leaves what an editor wrote in vain.
+        TMPDIR: dirname(kubeconfig),
+        ...env,
+      },
     });
   }
 

@@ -28,8 +28,8 @@ export const serviceStrategy: Strategy<Service> = {
     next.spec ??= {};
     const { spec } = next;
     const before = current.spec ?? {};
-    normalizeClusterIPs(spec, before);
     keepAllocatedValues(spec, before);
+    normalizeClusterIPs(spec, before);
     keepField(next, current, "status");
     dropOtherTypesFields(spec, before);
     if (spec.type !== "LoadBalancer") next.status = { ...next.status, loadBalancer: {} };

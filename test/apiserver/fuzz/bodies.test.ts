@@ -18,7 +18,7 @@ test("objects with something wrong in them", async () => {
       const subresource = how === "STATUS" ? "/status" : "";
       return { method: "PUT", path: `${path}/${sample.metadata.name}${subresource}`, headers: json, body };
     }),
-    5,
+    3,
   );
 });
 
@@ -137,7 +137,7 @@ test("patches of every type", async () => {
         headers: { "content-type": `application/${type}+json` },
         body: JSON.stringify(body),
       })),
-    5,
+    3,
   );
 });
 

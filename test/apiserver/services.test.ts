@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { KubeObject } from "../../src/api/objects.ts";
+import type { Status } from "../../src/api/status-error.ts";
+import { startTestServer, type TestServer } from "../support/api-server.ts";
+
+interface Service extends KubeObject {
+  spec: {
+    clusterIP?: string;
+    clusterIPs?: string[];
+    ipFamilies?: string[];
+    ipFamilyPolicy?: string;
+    healthCheckNodePort?: number;
+    ports: { port: number; nodePort?: number }[];
+  };
+}
+
+const path = "/api/v1/namespaces/default/services";
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+const ports = [{ port: 80 }];
+const service = (name: string, spec: object = {}) => ({ metadata: { name }, spec: { ports, ...spec } });
+const create = (name: string, spec: object = {}) => server.json<Service>("POST", path, service(name, spec));
+const attempt = (name: string, spec: object) => server.call("POST", path, { body: service(name, spec) });
+const remove = (name: string) => server.json("DELETE", `${path}/${name}`);
+
+describe("cluster addresses and node ports", () => {
+  test("are given to those who need them, one node port for all protocols of a port", async () => {
+    const both = [
+      { name: "tcp", port: 53, protocol: "TCP" },
+      { name: "udp", port: 53, protocol: "UDP" },
+    ];
+    const { spec } = await create("dns", {
+      type: "LoadBalancer",
+      externalTrafficPolicy: "Local",
+      ports: both,
+    });
+    expect(spec.clusterIPs).toEqual([spec.clusterIP]);
+    expect(spec).toMatchObject({ ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack" });
+    expect(spec.ports[0]?.nodePort).toBeGreaterThanOrEqual(30_000);
+    expect(spec.ports[1]?.nodePort).toBe(spec.ports[0]?.nodePort);
+    expect(spec.healthCheckNodePort).toBeGreaterThanOrEqual(30_000);
+    expect(spec.healthCheckNodePort).not.toBe(spec.ports[0]?.nodePort);
+  });
+
+  test("a headless service without a selector may have endpoints of either family", async () => {
+    const { spec } = await create("headless", { clusterIP: "None" });
+    expect(spec).toMatchObject({
+      ipFamilies: ["IPv4", "IPv6"],
+      ipFamilyPolicy: "RequireDualStack",
+      clusterIPs: ["None"],
+    });
+  });
+
+  test.each([
+    [
+      "an address of the API",
+      { clusterIP: "10.96.0.1" },
+      /spec.clusterIPs: Invalid value: \["10.96.0.1"\]: failed to allocate IP 10.96.0.1: provided IP is already allocated/,
+    ],
+    [
+      "an address from elsewhere",
+      { clusterIP: "192.168.1.1" },
+      /the provided IP \(192.168.1.1\) is not in the valid range. The range of valid IPs is 10.96.0.0\/16/,
+    ],
+    ["no address", { clusterIP: "x".repeat(3_000) }, /must be a valid IP address/],
+    [
+      "a port out of range",
+      { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] },
+      /spec.ports\[0\].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767/,
+    ],
+    [
+      "a family that is not there",
+      { ipFamilies: ["IPv6"] },
+      /spec.ipFamilies\[0\]: Invalid value: "IPv6": not configured on this cluster/,
+    ],
+    [
+      "two families",
+      { ipFamilyPolicy: "RequireDualStack" },
+      /spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services/,
+    ],
+  ])("%s is refused", async (_, spec, complaint) => {
+    const response = await attempt("greedy", spec);
+    expect(response.status).toBe(422);
+    expect(response.json<Status>().message).toMatch(complaint);
+  });
+
+  test("are free for others once a service is gone or has another type", async () => {
+    const port = { type: "NodePort", ports: [{ port: 80, nodePort: 30_080 }] };
+    await create("first", port);
+    expect((await attempt("second", port)).json<Status>().message).toContain(
+      "provided port is already allocated",
+    );
+    await remove("first");
+    await expect.poll(async () => (await attempt("second", port)).status).toBe(201);
+    await server.json("PUT", `${path}/second`, service("second", { type: "ClusterIP" }));
+    await expect.poll(async () => (await attempt("third", port)).status).toBe(201);
+  });
+
+  test("stay with a service that is deleted and made again, however fast", async () => {
+    const clusterIP = "10.96.7.7";
+    for (let i = 0; i < 30; i++) {
+      await create("phoenix", { clusterIP });
+      await remove("phoenix");
+    }
+    await create("phoenix", { clusterIP });
+    // Releases of the earlier ones may still be under way: none of them is of this one.
+    for (let i = 0; i < 10; i++) expect((await attempt("thief", { clusterIP })).status).toBe(422);
+  });
+
+  test("are kept by a service that does not say them again, and cannot be changed", async () => {
+    const { spec } = await create("kept", { type: "NodePort" });
+    const again = await server.json<Service>("PUT", `${path}/kept`, service("kept", { type: "NodePort" }));
+    expect(again.spec).toMatchObject({
+      clusterIP: spec.clusterIP,
+      ports: [{ nodePort: spec.ports[0]?.nodePort }],
+    });
+    const other = await server.call("PUT", `${path}/kept`, {
+      body: service("kept", { clusterIP: "10.96.8.8" }),
+    });
+    expect(other.json<Status>().message).toContain(
+      'spec.clusterIPs[0]: Invalid value: ["10.96.8.8"]: may not change once set',
+    );
+  });
+
+  test("a dry run shows them and takes none", async () => {
+    const spec = { type: "NodePort", clusterIP: "10.96.9.9", ports: [{ port: 80, nodePort: 30_099 }] };
+    const response = await server.call("POST", `${path}?dryRun=All`, { body: service("dry", spec) });
+    expect(response.json<Service>().spec).toMatchObject({
+      clusterIP: "10.96.9.9",
+      ports: [{ nodePort: 30_099 }],
+    });
+    await create("wet", spec);
+  });
+});
