@@ -103,9 +103,9 @@ export function createApiListener(deps: ListenerDeps): Server {
 
   function fail({ request, response }: Exchange, error: unknown): void {
     const failure = toStatusError(error);
-    if (failure.code >= 500)
+    if (failure.code === 500)
       logger.error("request failed", { method: request.method, path: pathOf(request), error });
-    sendError(response, failure, request.headers);
+    sendError(response, failure, request);
   }
 
   function finish({ request, response, startedAt, info, query }: Exchange): void {

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { StatusError } from "../../api/status-error.ts";
@@ -25,7 +25,7 @@ export function sendWarnings(response: ServerResponse, warnings: readonly string
   response.setHeader("warning", quoted);
 }
 
-export function sendError(response: ServerResponse, error: StatusError, headers: IncomingHttpHeaders): void {
+export function sendError(response: ServerResponse, error: StatusError, request: IncomingMessage): void {
   // A watch that fails after its first bytes has told its client already.
   if (response.headersSent) {
     response.destroy();
@@ -33,11 +33,14 @@ export function sendError(response: ServerResponse, error: StatusError, headers:
   }
   const retryAfter = error.details?.retryAfterSeconds;
   if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));
-  // Whatever of the body was not read would be taken for the next request.
-  if (headers["content-length"] !== undefined && headers["content-length"] !== "0")
-    response.setHeader("connection", "close");
+  // What has not been read of a body would have to be taken in first, however long it is.
+  if (hasBody(request.headers) && !request.complete) response.setHeader("connection", "close");
   const body = JSON.stringify(error.toStatus());
   sendBytes(response, { status: error.code, headers: { "content-type": "application/json" }, body }, "");
+}
+
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 export function refuseUpgrade(socket: Duplex, error: StatusError): void {
