@@ -15,7 +15,7 @@ import { describeWithTool } from "../support/tools.ts";
 
 /** Operations in all, and how many of them run between two kills of the daemon. */
 const operations = 200;
-const most = { lifeMs: 1_500, totalMs: 75_000 };
+const most = { lifeMs: 1_500, totalMs: 240_000 };
 
 describeWithTool("busybox", "kill -9 of the daemon in the middle of random operations", () => {
   describeWithTool("conmon", "with the driver oci", () => leavesNothing("oci"));
@@ -62,13 +62,13 @@ function leavesNothing(driver: "oci" | "host"): void {
     await new Promise((resolve) => daemon.once("exit", resolve));
     client.close();
     console.log(`${driver}: ${done} operations, ${kills} kills, ${ids.size} objects`);
-    expect(done).toBeGreaterThan(50);
+    expect(done).toBeGreaterThanOrEqual(operations);
     await expect
       .poll(() => findTraces({ dataDir, ids: [...ids], bridges }), { timeout: 5_000 })
       .toEqual({ mounts: [], processes: [], cgroups: [], interfaces: [] });
     for (const kind of ["sandboxes", "containers"]) expect(readdirSync(join(dataDir, kind))).toEqual([]);
     await rm(directory, { recursive: true, force: true });
-  }, 150_000);
+  }, 300_000);
 }
 
 async function startDaemon(options: {
