@@ -10,15 +10,16 @@ import { join } from "node:path";
 import { open } from "lmdb";
 
 const [dataDir = "", pkiDir = ""] = process.argv.slice(2);
-const database = open({ path: join(dataDir, "floor"), encoding: "binary" });
+// Overlapping syncs would answer before the data is on disk.
+const database = open({ path: join(dataDir, "floor"), encoding: "binary", overlappingSync: false });
 const objects = new Map<string, Buffer>();
 let revision = 1;
 
 async function write(path: string, text: string, isCreate: boolean): Promise<Buffer> {
   const sent = JSON.parse(text);
-  const object = isCreate ? sent : { ...JSON.parse((objects.get(path) ?? "{}").toString()), ...sent };
+  const key = isCreate ? `${path}/${sent.metadata.name}` : path.replace(/\/status$/, "");
+  const object = isCreate ? sent : { ...JSON.parse((objects.get(key) ?? "{}").toString()), ...sent };
   object.metadata = { ...object.metadata, uid: randomUUID(), resourceVersion: String(++revision) };
-  const key = isCreate ? `${path}/${object.metadata.name}` : path.replace(/\/status$/, "");
   const body = Buffer.from(JSON.stringify(object));
   await database.put(key, body);
   objects.set(key, body);

@@ -1,8 +1,8 @@
 // One pull by our images in a process of its own, so that its time and peak memory are its own; prints JSON.
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import type { ReportGranularity } from "../../src/cri/report-meter.ts";
 import { createImages } from "../../src/runtime/image/create-images.ts";
-import type { ReportGranularity } from "../../src/runtime/image/images.ts";
 
 const { values: args } = parseArgs({
   options: {

@@ -63,9 +63,9 @@ export class FeatureGateError extends Error {
   }
 }
 
-/** Reads `Name=true,Other=false` on top of the defaults. */
-export function parseFeatureGates(text: string): Features {
-  const features = { ...defaultFeatures };
+/** Reads `Name=true,Other=false` on top of the defaults, or of what a configuration file made of them. */
+export function parseFeatureGates(text: string, base: Features = defaultFeatures): Features {
+  const features = { ...base };
   for (const setting of text
     .split(",")
     .map((part) => part.trim())

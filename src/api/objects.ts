@@ -50,3 +50,11 @@ export type Service = KubeObject & Wire<k8s.V1Service>;
 export type StorageClass = KubeObject & Wire<k8s.V1StorageClass>;
 
 export type DeleteOptions = Wire<k8s.V1DeleteOptions>;
+export type PodCondition = Wire<k8s.V1PodCondition>;
+export type PodStatus = Wire<k8s.V1PodStatus>;
+export type ServiceAccount = KubeObject & Wire<k8s.V1ServiceAccount>;
+export type Volume = Wire<k8s.V1Volume>;
+export type LifecycleHandler = Wire<k8s.V1LifecycleHandler>;
+export type HttpGetAction = Wire<k8s.V1HTTPGetAction>;
+export type NodeCondition = Wire<k8s.V1NodeCondition>;
+export type NodeStatus = Wire<k8s.V1NodeStatus>;

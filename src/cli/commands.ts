@@ -25,6 +25,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./command/apiserver.ts"),
   },
   {
+    name: "kubelet",
+    summary: "run the kubelet alone, on any CRI runtime and under any API server",
+    load: () => import("./command/kubelet.ts"),
+  },
+  {
     name: "runtime",
     summary: "run the container runtime (CRI) alone, or give it images",
     load: () => import("./command/runtime.ts"),

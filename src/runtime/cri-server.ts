@@ -1,11 +1,9 @@
-import { chmod, mkdir, rm } from "node:fs/promises";
-import { connect } from "node:net";
-import { dirname } from "node:path";
-import { Server, ServerCredentials } from "@grpc/grpc-js";
-import { socketAddress } from "../cri/cri-client.ts";
 import { ImageServiceService, RuntimeServiceService } from "../cri/generated/cri.ts";
-import { imageService, runtimeService } from "./rpc/services.ts";
+import { listenOnSocket } from "../cri/listen-on-socket.ts";
+import { serveCalls } from "../cri/serve-call.ts";
+import { imageCalls, runtimeCalls } from "./rpc/services.ts";
 import type { RuntimeInfo } from "./rpc/status.ts";
+import { toStatus } from "./rpc/to-status.ts";
 import type { RuntimeState } from "./state/runtime-state.ts";
 import { startStreamServer } from "./stream/stream-server.ts";
 
@@ -19,56 +17,23 @@ export interface CriServerOptions {
   readonly info: RuntimeInfo;
 }
 
-const maxMessageBytes = 16 * 1_024 * 1_024;
-
-/** Serves both CRI services on a unix socket. What an ended daemon left there is replaced, a living one is not. */
+/** Both services on their socket, and the streams of exec and attach beside it. */
 export async function serveCri(state: RuntimeState, { listen, info }: CriServerOptions): Promise<CriServer> {
-  const address = socketAddress(listen);
-  const path = address.slice("unix:".length);
-  if (await answers(path)) throw new Error(`${path} is in use: another runtime listens there`);
-  await mkdir(dirname(path), { recursive: true });
-  await rm(path, { force: true });
-
   const streams = await startStreamServer({ logger: state.logger });
-  const server = new Server({
-    "grpc.max_receive_message_length": maxMessageBytes,
-    "grpc.max_send_message_length": maxMessageBytes,
-  });
-  server.addService(RuntimeServiceService, runtimeService({ state, streams, info }));
-  server.addService(ImageServiceService, imageService(state));
+  const options = { logger: state.logger, toStatus };
   try {
-    await bind(server, address);
-    // Whoever may talk to the runtime is root here: nobody else.
-    await chmod(path, 0o660);
+    const server = await listenOnSocket(listen, {
+      runtime: serveCalls(RuntimeServiceService, runtimeCalls({ state, streams, info }), options),
+      images: serveCalls(ImageServiceService, imageCalls(state), options),
+    });
+    return {
+      async close() {
+        await server.close();
+        await streams.close();
+      },
+    };
   } catch (error) {
-    server.forceShutdown();
     await streams.close();
     throw error;
   }
-  return {
-    async close() {
-      server.forceShutdown();
-      await streams.close();
-      await rm(path, { force: true });
-    },
-  };
-}
-
-function bind(server: Server, address: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error) =>
-      error ? reject(error) : resolve(),
-    );
-  });
-}
-
-function answers(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
-  });
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { execIn, runContainer, runSandbox } from "../support/cri-pod.ts";
 import { type CriRuntime, startCriRuntime } from "../support/cri-runtime.ts";
 import { openStream } from "../support/cri-stream.ts";
+import { openSpdyStream } from "../support/spdy-stream.ts";
 import { describeWithTool } from "../support/tools.ts";
 
 describeWithTool("busybox", "CRI streaming", () => {
@@ -78,6 +79,100 @@ function suite(driver: "oci" | "host"): void {
       await expect(runtime.client.runtime.exec({ ...base, ...streams })).rejects.toThrow(/INVALID_ARGUMENT/);
   });
 
+  test("exec: a program in the background that keeps the outputs open does not hold up the end", async () => {
+    const script = "sleep 3333 & echo done; exit 7";
+    const began = Date.now();
+    const stream = await openStream(await exec(["sh", "-c", script]));
+    const { stdout, status } = await stream.ended;
+    expect({ stdout, status }).toMatchObject({ stdout: "done\n", status: { reason: "NonZeroExitCode" } });
+    expect(Date.now() - began).toBeLessThan(5_000);
+  });
+
+  test("exec: everything that was written is read, however slow the reader", async () => {
+    const stream = await openSpdyStream(await exec(["sh", "-c", "head -c 3000000 /dev/zero; sleep 3333 &"]), [
+      ...["error", "stdout", "stderr"],
+    ] as const);
+    stream.pause();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    stream.resume();
+    const { stdout, status } = await stream.ended;
+    expect(stdout.length).toBe(3_000_000);
+    expect(status).toMatchObject({ status: "Success" });
+  });
+
+  describe("over SPDY", () => {
+    test("exec: both outputs and the exit code", async () => {
+      const url = await exec(["sh", "-c", "echo out; echo err >&2; exit 5"]);
+      const stream = await openSpdyStream(url, ["error", "stdout", "stderr"]);
+      const { status, stdout, stderr } = await stream.ended;
+      expect({ stdout, stderr }).toEqual({ stdout: "out\n", stderr: "err\n" });
+      expect(status).toMatchObject({ details: { causes: [{ reason: "ExitCode", message: "5" }] } });
+    });
+
+    test("exec: standard input goes in and can be closed, the outputs stay open", async () => {
+      const url = await exec(["sh", "-c", "cat; echo end"], { stdin: true });
+      const stream = await openSpdyStream(url, ["error", "stdin", "stdout", "stderr"]);
+      const much = "x".repeat(1_000_000);
+      stream.send("one\n");
+      stream.send(much);
+      await stream.ping();
+      stream.closeInput();
+      const { stdout, status } = await stream.ended;
+      expect(stdout).toBe(`one\n${much}end\n`);
+      expect(status).toMatchObject({ status: "Success" });
+    });
+
+    test("exec: a terminal, and its size", async () => {
+      const url = await exec(["sh"], { stdin: true, tty: true });
+      const stream = await openSpdyStream(url, ["error", "stdin", "stdout", "resize"]);
+      stream.resize({ Width: 123, Height: 45 });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      stream.send("stty size; exit\n");
+      expect((await stream.ended).stdout).toContain("45 123");
+    });
+
+    test("exec: a client that goes away takes its process with it", async () => {
+      const url = await exec(["sleep", "5432"], { stdin: true });
+      const stream = await openSpdyStream(url, ["error", "stdin", "stdout", "stderr"]);
+      const processes = async () => (await execIn(runtime.client, containerId, "ps")).stdout;
+      await expect.poll(processes).toContain("sleep 5432");
+      stream.destroy();
+      await expect.poll(processes, { timeout: 5_000 }).not.toContain("sleep 5432");
+    });
+
+    test("attach: input reaches the container's own process, and its answer comes back", async () => {
+      const request = { containerId, stdin: true, tty: false, stdout: true, stderr: true };
+      const { url } = await runtime.client.runtime.attach(request);
+      const stream = await openSpdyStream(url, ["error", "stdin", "stdout", "stderr"]);
+      stream.send("over spdy\n");
+      await expect.poll(() => stream.stdout(), { timeout: 5_000 }).toContain("got over spdy");
+      stream.destroy();
+    });
+
+    test("what is not spoken here is refused with what is", async () => {
+      const url = await exec(["true"]);
+      await expect(openSpdyStream(url, [], ["v9.channel.k8s.io"])).rejects.toThrow(
+        /403: .*v4.channel.k8s.io/,
+      );
+    });
+
+    test.each([
+      ["a stream that is opened twice", undefined],
+      ["bytes that are no frames", Buffer.from("GET / HTTP/1.1\r\n\r\n".repeat(1_000)).fill(0xff, 0, 8)],
+      ["a frame of another version", Buffer.from([0x80, 2, 0, 1, 0, 0, 0, 0])],
+      ["headers that are not compressed", Buffer.from([0x80, 3, 0, 1, 0, 0, 0, 14, ...Buffer.alloc(14, 9)])],
+    ])("%s harms nobody else", async (_, bytes) => {
+      const url = await exec(["sleep", "6543"], { stdin: true });
+      if (bytes) {
+        const stream = await openSpdyStream(url, ["error", "stdin", "stdout", "stderr"]);
+        stream.sendRaw(bytes);
+        await stream.ended;
+      } else await expect(Promise.race([openSpdyStream(url, ["error", "error"]), late()])).rejects.toThrow();
+      const healthy = await openSpdyStream(await exec(["echo", "fine"]), ["error", "stdout", "stderr"]);
+      expect((await healthy.ended).stdout).toBe("fine\n");
+    });
+  });
+
   test("attach: input reaches the container's own process, and its answer comes back", async () => {
     const request = { containerId, stdin: true, tty: false, stdout: true, stderr: true };
     const { url } = await runtime.client.runtime.attach(request);
@@ -86,4 +181,8 @@ function suite(driver: "oci" | "host"): void {
     await expect.poll(() => stream.stdout(), { timeout: 5_000 }).toContain("got hello");
     stream.destroy();
   });
+}
+
+function late(): Promise<never> {
+  return new Promise((_, reject) => setTimeout(() => reject(new Error("no answer")), 500));
 }

@@ -1,6 +1,7 @@
 import type { FieldError } from "../field-error.ts";
+import { mayRestart } from "../may-restart.ts";
 import { dnsSubdomainProblems, qualifiedNameProblems } from "../names.ts";
-import type { Container, Pod, PodSpec } from "../objects.ts";
+import type { Pod, PodSpec } from "../objects.ts";
 import { ipProblems, isDualStack } from "./ip.ts";
 import { validatePodAnnotationUpdate } from "./pod-annotations.ts";
 import { Report } from "./report.ts";
@@ -58,26 +59,15 @@ function validateTransitions(after: PodStatus, before: PodStatus, spec: PodSpec,
     const revived = new Set(alive?.map(({ name }) => name));
     at.each(field, before[field], ({ name, state }, place) => {
       const exitCode = state?.terminated?.exitCode;
-      if (exitCode === undefined || mayRestart(byName.get(name), spec, exitCode)) return;
+      if (exitCode === undefined) return;
+      // Ephemeral containers are not among those that may.
+      const container = byName.get(name);
+      if (container && mayRestart(container, spec, exitCode)) return;
       if (revived.has(name)) {
         place.forbidden("state", "may not be transitioned to non-terminated state");
       }
     });
   }
-}
-
-/** Ephemeral containers are not in the list of those that may. */
-function mayRestart(container: Container | undefined, spec: PodSpec, exitCode: number): boolean {
-  if (!container) return false;
-  if (container.restartPolicy !== undefined) {
-    const rule = container.restartPolicyRules?.find(({ exitCodes }) => {
-      const listed = exitCodes?.values?.includes(exitCode) ?? false;
-      return exitCodes?.operator === "NotIn" ? !listed : listed;
-    });
-    if (rule) return rule.action === "Restart" || rule.action === "RestartAllContainers";
-  }
-  const policy = container.restartPolicy ?? spec.restartPolicy;
-  return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
 }
 
 /** Addresses that are already there are not judged again. */

@@ -13,6 +13,9 @@ export const authenticatedGroup = "system:authenticated";
 export const unauthenticatedGroup = "system:unauthenticated";
 export const nodesGroup = "system:nodes";
 
+/** The API server itself, where it is a client of kubelets. */
+export const kubeletClientUser = "kube-apiserver-kubelet-client";
+
 export const credentialIdKey = "authentication.kubernetes.io/credential-id";
 export const nodeNameKey = "authentication.kubernetes.io/node-name";
 

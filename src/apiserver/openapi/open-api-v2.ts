@@ -1,6 +1,6 @@
 import { patchMediaTypes } from "../../api/patch/apply-patch.ts";
 import type { Descriptions } from "../../api/schema/load-descriptions.ts";
-import { versionInfo } from "../version.ts";
+import { versionInfo } from "../../api/version.ts";
 import { answerMediaTypes, buildPaths, definitionsOf, type PathItem } from "./build-paths.ts";
 import { buildSchemas, openApiName } from "./build-schemas.ts";
 import { type Endpoint, pathParametersOf, type ServedVersion } from "./endpoints.ts";

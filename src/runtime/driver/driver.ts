@@ -132,7 +132,10 @@ export interface ExecProcess {
   resize(columns: number, rows: number): Promise<void>;
   /** Ends the process and whatever it started. */
   kill(): Promise<void>;
-  /** Rejects with a DriverError when the program could not be started. Settles after the streams have ended. */
+  /**
+   * Rejects with a DriverError when the program could not be started. Settles after the streams have ended, or soon
+   * after the program where something else keeps them open; what they hold can then still be read.
+   */
   readonly exitCode: Promise<number>;
 }
 

@@ -20,6 +20,9 @@ export interface ExecCommand {
   readonly echo: "always" | "never";
 }
 
+/** How long the end of the outputs is waited for after the program's. */
+const drainMs = 250;
+
 /** Runs the command that runs a program inside a container, with a terminal from util-linux' `script` when asked. */
 export function spawnExec(exec: ExecCommand): ExecProcess {
   const { command, args, options, killInside, hasStarted, onEnd } = exec;
@@ -44,13 +47,21 @@ export function spawnExec(exec: ExecCommand): ExecProcess {
   complaints.pause();
 
   const ended = new Promise<number>((resolve, reject) => {
-    child.once("error", (error) => reject(new DriverError("failed", `${program}: ${error.message}`)));
-    child.once("close", (code) => {
+    const settle = (code: number | null) => {
       if (hasStarted()) resolve(code ?? 137);
       else
         reject(
           new DriverError("failed", `exec: ${exec.explain(lastWords) || `${program} ended with ${code}`}`),
         );
+    };
+    child.once("error", (error) => reject(new DriverError("failed", `${program}: ${error.message}`)));
+    child.once("exit", (code) => {
+      // The pipes close once they are read; what the program left running may keep them open for ever.
+      const drained = setTimeout(settle, drainMs, code);
+      child.once("close", () => {
+        clearTimeout(drained);
+        settle(code);
+      });
     });
   }).finally(() => {
     options.signal?.removeEventListener("abort", onAbort);

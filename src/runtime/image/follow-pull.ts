@@ -1,10 +1,10 @@
+import { isReportDue, type LastReport, withDefaults } from "../../cri/report-meter.ts";
 import { createAsyncQueue } from "../../lib/async-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { stallDeadline } from "./activity.ts";
 import { ImageError } from "./image-error.ts";
 import type { ImageRecord } from "./image-records.ts";
 import type { LayerProgress, PullReport, PullRequest } from "./images.ts";
-import { isReportDue, type LastReport, withDefaults } from "./meter.ts";
 import type { PullState } from "./pull-image.ts";
 
 /** A reader that falls this many reports behind misses some: newer ones say more. */

@@ -1,3 +1,5 @@
+import type { ReportGranularity } from "../../cri/report-meter.ts";
+
 /** The images of this machine: pulled, imported or built, unpacked, and lent to containers as root file systems. */
 export interface Images {
   /** Pulls of one image at the same time share one download; each has its own reports. Ends with `kind: "done"`. */
@@ -24,11 +26,6 @@ export interface PullRequest {
   /** Aborting the last caller's signal cancels the download. */
   readonly signal: AbortSignal;
 }
-
-export type ReportGranularity =
-  | { readonly kind: "time"; readonly intervalMs: number }
-  | { readonly kind: "size"; readonly intervalBytes: number }
-  | { readonly kind: "none" };
 
 export interface RegistryAuth {
   readonly username?: string;

@@ -1,6 +1,6 @@
 import { type Container, ContainerState, ContainerStatus } from "../../cri/generated/cri.ts";
+import { toNanos } from "../../cri/nanos.ts";
 import { stopSignalValue } from "../container/stop-signal.ts";
-import { toNanos } from "../nanos.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 
 const stateValues = {

@@ -1,5 +1,5 @@
 import { type PodSandbox, PodSandboxState, PodSandboxStatus } from "../../cri/generated/cri.ts";
-import { toNanos } from "../nanos.ts";
+import { toNanos } from "../../cri/nanos.ts";
 import type { SandboxRecord } from "../state/sandbox-record.ts";
 
 export function sandboxMessage(sandbox: SandboxRecord): PodSandbox {

@@ -1,6 +1,6 @@
 import { ContainerStats, type CpuUsage, MemoryUsage } from "../../cri/generated/cri.ts";
+import { toNanos } from "../../cri/nanos.ts";
 import type { ContainerUsage } from "../driver/driver.ts";
-import { toNanos } from "../nanos.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 
 /** A container that does not run has attributes only. */

@@ -1,10 +1,10 @@
 import type { AttachRequest, AttachResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { serveAttach } from "../stream/serve-process.ts";
 import type { StreamServer } from "../stream/stream-server.ts";
 import { checkStreams } from "./check-streams.ts";
 import { findRunning } from "./find-running.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 export function attach({
   streams,
@@ -17,6 +17,7 @@ export function attach({
     const { id } = findRunning(state, request.containerId);
     checkStreams(request);
     const url = streams.offer("attach", {
+      streams: request,
       async serve(session) {
         try {
           await serveAttach(session, await state.driver.attach(id), request);

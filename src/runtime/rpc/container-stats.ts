@@ -6,12 +6,12 @@ import type {
   ListContainerStatsRequest,
   ListContainerStatsResponse,
 } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { CpuRates } from "../container/cpu-rates.ts";
 import { containerStatsMessage } from "../message/stats-message.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { matchesLabels } from "./matches-labels.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 export type StatsDeps = Pick<RuntimeState, "containers" | "driver" | "clock"> & {
   readonly cpuRates: CpuRates;

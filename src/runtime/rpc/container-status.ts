@@ -1,8 +1,8 @@
 import type { ContainerStatusRequest, ContainerStatusResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { containerStatusMessage } from "../message/container-message.ts";
 import { type ContainerRecord, encodeContainer } from "../state/container-record.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 type Deps = Pick<RuntimeState, "containers" | "driver">;
 

@@ -4,6 +4,7 @@ import type {
   CreateContainerResponse,
 } from "../../cri/generated/cri.ts";
 import { ContainerEventType } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { discardContainer, logPathOf, makeContainer } from "../container/make-container.ts";
 import { stopSignalOf } from "../container/stop-signal.ts";
 import type { Image } from "../image/images.ts";
@@ -13,7 +14,6 @@ import { newObjectId } from "../state/object-id.ts";
 import { publishEvent } from "../state/publish-event.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import type { SandboxRecord } from "../state/sandbox-record.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 export function createContainer(
   state: RuntimeState,

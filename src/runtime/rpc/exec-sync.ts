@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ExecSyncRequest, ExecSyncResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { invalidArgument, RuntimeError } from "../runtime-error.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { findRunning } from "./find-running.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** Both outputs must fit into one answer of 16 MiB; what comes after is read and dropped. */
 const mostOutputBytes = 7 * 1_024 * 1_024;

@@ -1,11 +1,11 @@
 import type { ExecRequest, ExecResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { invalidArgument } from "../runtime-error.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { serveExec } from "../stream/serve-process.ts";
 import type { StreamServer } from "../stream/stream-server.ts";
 import { checkStreams } from "./check-streams.ts";
 import { findRunning } from "./find-running.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** Answers with an address; the command runs when somebody connects there. */
 export function exec({
@@ -21,6 +21,7 @@ export function exec({
     if (cmd.length === 0) throw invalidArgument("cmd is missing");
     checkStreams(request);
     const url = streams.offer("exec", {
+      streams: request,
       async serve(session) {
         try {
           const process = await state.driver.exec(id, { args: cmd, terminal: tty, stdin });

@@ -1,6 +1,6 @@
 import type { ContainerEventResponse, GetEventsRequest } from "../../cri/generated/cri.ts";
+import type { StreamRpc } from "../../cri/serve-call.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
-import type { StreamRpc } from "./serve-call.ts";
 
 /** From now on, until the caller goes away or falls too far behind. */
 export function getContainerEvents({

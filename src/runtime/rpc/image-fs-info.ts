@@ -1,8 +1,8 @@
 import type { FilesystemUsage, ImageFsInfoRequest, ImageFsInfoResponse } from "../../cri/generated/cri.ts";
+import { toNanos } from "../../cri/nanos.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Images } from "../image/images.ts";
-import { toNanos } from "../nanos.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** Images and root file systems share one disk; kubelets want both named. */
 export function imageFsInfo({

@@ -1,8 +1,8 @@
 import type { ImageStatusRequest, ImageStatusResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { Images } from "../image/images.ts";
 import { imageMessage } from "../message/image-message.ts";
 import { invalidArgument } from "../runtime-error.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** An image that is not there is an answer without an image, not an error. */
 export function imageStatus({

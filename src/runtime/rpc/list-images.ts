@@ -1,7 +1,7 @@
 import type { ListImagesRequest, ListImagesResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { Images } from "../image/images.ts";
 import { imageMessage } from "../message/image-message.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 export function listImages({
   images,

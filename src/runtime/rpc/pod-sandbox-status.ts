@@ -1,10 +1,10 @@
 import type { PodSandboxStatusRequest, PodSandboxStatusResponse } from "../../cri/generated/cri.ts";
+import { toNanos } from "../../cri/nanos.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { containerStatusMessage } from "../message/container-message.ts";
 import { sandboxStatusMessage } from "../message/sandbox-message.ts";
-import { toNanos } from "../nanos.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { encodeSandbox } from "../state/sandbox-record.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 export function podSandboxStatus({
   sandboxes,

@@ -1,7 +1,7 @@
 import type { PullImageWithProgressRequest, PullImageWithProgressResponse } from "../../cri/generated/cri.ts";
+import type { StreamRpc } from "../../cri/serve-call.ts";
 import type { Image, Images, PullReport } from "../image/images.ts";
 import { parsePullWithProgress } from "./pull-request.ts";
-import type { StreamRpc } from "./serve-call.ts";
 
 /** A report each interval; the last message has the reference that containers are made from. */
 export function pullImageWithProgress({

@@ -1,9 +1,9 @@
 import type { PullImageRequest, PullImageResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { Images } from "../image/images.ts";
 import { RuntimeError } from "../runtime-error.ts";
 import { imageReference } from "./pull-image-with-progress.ts";
 import { parsePull } from "./pull-request.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 export function pullImage({
   images,

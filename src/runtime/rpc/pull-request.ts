@@ -1,10 +1,7 @@
 import type { AuthConfig, PullImageRequest, PullImageWithProgressRequest } from "../../cri/generated/cri.ts";
-import type { PullRequest, RegistryAuth, ReportGranularity } from "../image/images.ts";
+import { type ReportGranularity, requestedGranularity } from "../../cri/report-meter.ts";
+import type { PullRequest, RegistryAuth } from "../image/images.ts";
 import { invalidArgument } from "../runtime-error.ts";
-
-/** The runtime's intervals where a request leaves them open (3542-2). */
-const defaultIntervalMs = 60_000;
-const defaultIntervalBytes = 1_024 ** 3;
 
 type PullWithoutSignal = Omit<PullRequest, "signal">;
 
@@ -32,17 +29,9 @@ export function parsePullWithProgress(request: PullImageWithProgressRequest): Pu
 }
 
 function parseGranularity(request: PullImageWithProgressRequest): ReportGranularity {
-  const interval = Number(request.interval?.value ?? 0n);
-  switch (request.granularityType) {
-    case 0:
-      return { kind: "size", intervalBytes: interval || defaultIntervalBytes };
-    case 1:
-      return { kind: "time", intervalMs: 1_000 * interval || defaultIntervalMs };
-    case 2:
-      return { kind: "none" };
-    default:
-      throw invalidArgument(`granularity_type ${request.granularityType}: 0 is size, 1 time, 2 none`);
-  }
+  const granularity = requestedGranularity(request);
+  if (granularity) return granularity;
+  throw invalidArgument(`granularity_type ${request.granularityType}: 0 is size, 1 time, 2 none`);
 }
 
 function parseAuth(auth: AuthConfig | undefined): RegistryAuth | undefined {

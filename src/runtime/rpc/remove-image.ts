@@ -1,7 +1,7 @@
 import type { RemoveImageRequest, RemoveImageResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { Images } from "../image/images.ts";
 import { invalidArgument } from "../runtime-error.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** Removing what is not there succeeds. */
 export function removeImage({

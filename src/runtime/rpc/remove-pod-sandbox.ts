@@ -1,12 +1,12 @@
 import type { RemovePodSandboxRequest, RemovePodSandboxResponse } from "../../cri/generated/cri.ts";
 import { ContainerEventType } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { removeContainer } from "../container/remove-container.ts";
 import { discardSandbox } from "../sandbox/release-sandbox.ts";
 import { stopSandbox } from "../sandbox/stop-sandbox.ts";
 import { publishEvent } from "../state/publish-event.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { findOrMissing } from "./find-or-missing.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** With everything in it, running or not. */
 export function removePodSandbox(

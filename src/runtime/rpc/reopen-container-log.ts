@@ -1,7 +1,7 @@
 import type { ReopenContainerLogRequest, ReopenContainerLogResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { findRunning } from "./find-running.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** Kubelets rename a log that is full and call this. */
 export function reopenContainerLog(

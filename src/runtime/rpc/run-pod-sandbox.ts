@@ -1,5 +1,6 @@
 import type { RunPodSandboxRequest, RunPodSandboxResponse } from "../../cri/generated/cri.ts";
 import { ContainerEventType, NamespaceMode, type PodSandboxConfig } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { alreadyExists, invalidArgument, unimplemented } from "../runtime-error.ts";
 import { makeSandbox } from "../sandbox/make-sandbox.ts";
 import { discardSandbox } from "../sandbox/release-sandbox.ts";
@@ -8,7 +9,6 @@ import { newObjectId } from "../state/object-id.ts";
 import { publishEvent } from "../state/publish-event.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { type SandboxRecord, sandboxName } from "../state/sandbox-record.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 export function runPodSandbox(state: RuntimeState): UnaryRpc<RunPodSandboxRequest, RunPodSandboxResponse> {
   return async (request) => {

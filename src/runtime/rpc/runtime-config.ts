@@ -5,7 +5,7 @@ import type {
   UpdateRuntimeConfigResponse,
 } from "../../cri/generated/cri.ts";
 import { CgroupDriver } from "../../cri/generated/cri.ts";
-import type { UnaryRpc } from "./serve-call.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 
 /** Cgroups are directories here, not systemd's slices: kubelets name pods' parents accordingly. */
 export function runtimeConfig(): UnaryRpc<RuntimeConfigRequest, RuntimeConfigResponse> {

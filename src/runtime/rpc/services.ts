@@ -1,5 +1,5 @@
-import type { ImageServiceServer, RuntimeServiceServer } from "../../cri/generated/cri.ts";
-import type { Logger } from "../../lib/logger.ts";
+import type { ImageServiceService, RuntimeServiceService } from "../../cri/generated/cri.ts";
+import type { ServiceCalls } from "../../cri/serve-call.ts";
 import { createCpuRates } from "../container/cpu-rates.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import type { StreamServer } from "../stream/stream-server.ts";
@@ -25,7 +25,6 @@ import { removePodSandbox } from "./remove-pod-sandbox.ts";
 import { reopenContainerLog } from "./reopen-container-log.ts";
 import { runPodSandbox } from "./run-pod-sandbox.ts";
 import { runtimeConfig, updateRuntimeConfig } from "./runtime-config.ts";
-import { type StreamRpc, serveStream, serveUnary, type UnaryRpc } from "./serve-call.ts";
 import { startContainer } from "./start-container.ts";
 import { type RuntimeInfo, status } from "./status.ts";
 import { stopContainerCall } from "./stop-container.ts";
@@ -40,59 +39,47 @@ interface ServiceDeps {
 }
 
 /** What is not in this list answers UNIMPLEMENTED: port-forward, checkpoints, metrics. */
-export function runtimeService({ state, streams, info }: ServiceDeps) {
-  const unary = unaryWith(state.logger);
+export function runtimeCalls({ state, streams, info }: ServiceDeps) {
   const stats = {
     ...state,
     cpuRates: createCpuRates({ known: (id) => state.containers.get(id) !== undefined }),
   };
   return {
-    version: unary("Version", version()),
-    status: unary("Status", status(state, info)),
-    runPodSandbox: unary("RunPodSandbox", runPodSandbox(state)),
-    stopPodSandbox: unary("StopPodSandbox", stopPodSandbox(state)),
-    removePodSandbox: unary("RemovePodSandbox", removePodSandbox(state)),
-    podSandboxStatus: unary("PodSandboxStatus", podSandboxStatus(state)),
-    listPodSandbox: unary("ListPodSandbox", listPodSandbox(state)),
-    createContainer: unary("CreateContainer", createContainer(state)),
-    startContainer: unary("StartContainer", startContainer(state)),
-    stopContainer: unary("StopContainer", stopContainerCall(state)),
-    removeContainer: unary("RemoveContainer", removeContainerCall(state)),
-    listContainers: unary("ListContainers", listContainers(state)),
-    containerStatus: unary("ContainerStatus", containerStatus(state)),
-    updateContainerResources: unary("UpdateContainerResources", updateContainerResources(state)),
-    reopenContainerLog: unary("ReopenContainerLog", reopenContainerLog(state)),
-    execSync: unary("ExecSync", execSync(state)),
-    exec: unary("Exec", exec({ ...state, streams })),
-    attach: unary("Attach", attach({ ...state, streams })),
-    containerStats: unary("ContainerStats", containerStats(stats)),
-    listContainerStats: unary("ListContainerStats", listContainerStats(stats)),
-    podSandboxStats: unary("PodSandboxStats", podSandboxStats(stats)),
-    listPodSandboxStats: unary("ListPodSandboxStats", listPodSandboxStats(stats)),
-    getContainerEvents: serveStream(getContainerEvents(state), {
-      name: "GetContainerEvents",
-      logger: state.logger,
-    }),
-    runtimeConfig: unary("RuntimeConfig", runtimeConfig()),
-    updateRuntimeConfig: unary("UpdateRuntimeConfig", updateRuntimeConfig()),
-  } satisfies Partial<RuntimeServiceServer>;
+    version: version(),
+    status: status(state, info),
+    runPodSandbox: runPodSandbox(state),
+    stopPodSandbox: stopPodSandbox(state),
+    removePodSandbox: removePodSandbox(state),
+    podSandboxStatus: podSandboxStatus(state),
+    listPodSandbox: listPodSandbox(state),
+    createContainer: createContainer(state),
+    startContainer: startContainer(state),
+    stopContainer: stopContainerCall(state),
+    removeContainer: removeContainerCall(state),
+    listContainers: listContainers(state),
+    containerStatus: containerStatus(state),
+    updateContainerResources: updateContainerResources(state),
+    reopenContainerLog: reopenContainerLog(state),
+    execSync: execSync(state),
+    exec: exec({ ...state, streams }),
+    attach: attach({ ...state, streams }),
+    containerStats: containerStats(stats),
+    listContainerStats: listContainerStats(stats),
+    podSandboxStats: podSandboxStats(stats),
+    listPodSandboxStats: listPodSandboxStats(stats),
+    getContainerEvents: getContainerEvents(state),
+    runtimeConfig: runtimeConfig(),
+    updateRuntimeConfig: updateRuntimeConfig(),
+  } satisfies ServiceCalls<RuntimeServiceService>;
 }
 
-export function imageService(state: RuntimeState): ImageServiceServer {
-  const unary = unaryWith(state.logger);
-  const stream = <Request, Response>(name: string, rpc: StreamRpc<Request, Response>) =>
-    serveStream(rpc, { name, logger: state.logger });
+export function imageCalls(state: RuntimeState) {
   return {
-    listImages: unary("ListImages", listImages(state)),
-    imageStatus: unary("ImageStatus", imageStatus(state)),
-    pullImage: unary("PullImage", pullImage(state)),
-    pullImageWithProgress: stream("PullImageWithProgress", pullImageWithProgress(state)),
-    removeImage: unary("RemoveImage", removeImage(state)),
-    imageFsInfo: unary("ImageFsInfo", imageFsInfo(state)),
-  };
-}
-
-function unaryWith(logger: Logger) {
-  return <Request, Response>(name: string, rpc: UnaryRpc<Request, Response>) =>
-    serveUnary(rpc, { name, logger });
+    listImages: listImages(state),
+    imageStatus: imageStatus(state),
+    pullImage: pullImage(state),
+    pullImageWithProgress: pullImageWithProgress(state),
+    removeImage: removeImage(state),
+    imageFsInfo: imageFsInfo(state),
+  } satisfies ServiceCalls<ImageServiceService>;
 }

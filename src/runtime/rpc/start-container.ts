@@ -1,11 +1,11 @@
 import type { StartContainerRequest, StartContainerResponse } from "../../cri/generated/cri.ts";
 import { ContainerEventType } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { recordExit, watchExit } from "../container/watch-exit.ts";
 import { failedPrecondition } from "../runtime-error.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 import { publishEvent } from "../state/publish-event.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** What runtimes report for a process that could not be started. */
 const startFailedCode = 128;

@@ -1,6 +1,6 @@
 import type { StatusRequest, StatusResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** How this daemon came to be as it is, for the verbose status. */
 export interface RuntimeInfo {

@@ -1,8 +1,8 @@
 import type { StopContainerRequest, StopContainerResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { stopContainer } from "../container/stop-container.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { findOrMissing } from "./find-or-missing.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** Stopping what is gone, or has ended, succeeds. */
 export function stopContainerCall(

@@ -1,8 +1,8 @@
 import type { StopPodSandboxRequest, StopPodSandboxResponse } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { stopSandbox } from "../sandbox/stop-sandbox.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { findOrMissing } from "./find-or-missing.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** Kubelets call it again and again until it succeeds: every step can be repeated. */
 export function stopPodSandbox(state: RuntimeState): UnaryRpc<StopPodSandboxRequest, StopPodSandboxResponse> {

@@ -3,10 +3,10 @@ import type {
   UpdateContainerResourcesResponse,
 } from "../../cri/generated/cri.ts";
 import { LinuxContainerResources } from "../../cri/generated/cri.ts";
+import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { linuxResources } from "../container/container-security.ts";
 import { failedPrecondition, invalidArgument } from "../runtime-error.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
-import type { UnaryRpc } from "./serve-call.ts";
 
 /** Kubelets read the new limits back from the container's status. */
 export function updateContainerResources(

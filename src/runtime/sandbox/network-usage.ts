@@ -1,6 +1,6 @@
 import type { NetworkInterfaceUsage, NetworkUsage } from "../../cri/generated/cri.ts";
+import { toNanos } from "../../cri/nanos.ts";
 import { value } from "../message/stats-message.ts";
-import { toNanos } from "../nanos.ts";
 
 /** What went over a pod's interfaces, from its /proc/PID/net/dev. Pure. */
 export function parseNetworkUsage(text: string, now: number): NetworkUsage {

@@ -1,7 +1,7 @@
 import type { ContainerEventType } from "../../cri/generated/cri.ts";
+import { toNanos } from "../../cri/nanos.ts";
 import { containerStatusMessage } from "../message/container-message.ts";
 import { sandboxStatusMessage } from "../message/sandbox-message.ts";
-import { toNanos } from "../nanos.ts";
 import type { RuntimeState } from "./runtime-state.ts";
 
 type Deps = Pick<RuntimeState, "sandboxes" | "containers" | "events" | "clock">;

@@ -1,15 +1,19 @@
 import { join } from "node:path";
 import type { ContainerEventResponse } from "../../cri/generated/cri.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { createEventHub, type EventHub } from "../../lib/event-hub.ts";
 import { createKeyedMutex, type KeyedMutex } from "../../lib/keyed-mutex.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { Images } from "../image/images.ts";
 import type { Network } from "../network/network.ts";
+import { RuntimeError } from "../runtime-error.ts";
 import { type ContainerRecord, decodeContainer, encodeContainer } from "./container-record.ts";
-import { createEventHub, type EventHub } from "./event-hub.ts";
 import { openRecords, type Records } from "./records.ts";
 import { decodeSandbox, encodeSandbox, type SandboxRecord } from "./sandbox-record.ts";
+
+/** Of one subscriber. */
+const mostPendingEvents = 1_000;
 
 /** What the runtime is made of, chosen for this machine. */
 export interface RuntimeParts {
@@ -55,7 +59,14 @@ export async function openRuntimeState(parts: RuntimeParts, stopping: AbortSigna
     sandboxes,
     containers,
     locks: createKeyedMutex(),
-    events: createEventHub<ContainerEventResponse>(),
+    events: createEventHub<ContainerEventResponse>({
+      capacity: mostPendingEvents,
+      overflow: () =>
+        new RuntimeError(
+          "resourceExhausted",
+          `more than ${mostPendingEvents} events were waiting to be read`,
+        ),
+    }),
     stopping,
   };
 }

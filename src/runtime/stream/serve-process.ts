@@ -1,5 +1,6 @@
 import type { AttachStreams, ExecProcess } from "../driver/driver.ts";
 import type { OutputChannel, StreamSession, TerminalSize } from "./stream-session.ts";
+import { untilDrained } from "./until-drained.ts";
 
 export interface WantedStreams {
   readonly stdin: boolean;
@@ -17,8 +18,12 @@ export async function serveExec(
   session.closed.addEventListener("abort", kill, { once: true });
   if (session.closed.aborted) kill();
   connectInput(session, process, wanted);
-  await pumpOutputs(session, process, wanted);
-  const exitCode = await process.exitCode;
+  const ended = new AbortController();
+  const exited = process.exitCode.finally(() => ended.abort());
+  const [exitCode] = await Promise.all([
+    exited,
+    pumpOutputs(session, process, { wanted, ended: ended.signal }),
+  ]);
   session.closed.removeEventListener("abort", kill);
   await session.finish({ kind: "exited", exitCode });
 }
@@ -32,7 +37,7 @@ export async function serveAttach(
   session.closed.addEventListener("abort", () => streams.close(), { once: true });
   if (session.closed.aborted) streams.close();
   connectInput(session, streams, wanted);
-  await pumpOutputs(session, streams, wanted);
+  await pumpOutputs(session, streams, { wanted });
   streams.close();
   await session.finish({ kind: "exited", exitCode: 0 });
 }
@@ -54,21 +59,35 @@ function resize(ends: Ends, { columns, rows }: TerminalSize): void {
   ends.resize(columns, rows).catch(() => {});
 }
 
-async function pumpOutputs(session: StreamSession, ends: Ends, wanted: WantedStreams): Promise<void> {
+interface PumpOptions {
+  readonly wanted: WantedStreams;
+  /** Aborts when the process has ended: what it wrote is there, and only that is waited for. */
+  readonly ended?: AbortSignal;
+}
+
+async function pumpOutputs(
+  session: StreamSession,
+  ends: Ends,
+  { wanted, ended }: PumpOptions,
+): Promise<void> {
   await Promise.all([
-    pump(session, { stream: ends.stdout, channel: "stdout", wanted: wanted.stdout }),
-    ends.stderr && pump(session, { stream: ends.stderr, channel: "stderr", wanted: wanted.stderr }),
+    pump(session, { stream: ends.stdout, channel: "stdout", wanted: wanted.stdout, ended }),
+    ends.stderr && pump(session, { stream: ends.stderr, channel: "stderr", wanted: wanted.stderr, ended }),
   ]);
 }
 
+interface Pump {
+  readonly stream: NodeJS.ReadableStream;
+  readonly channel: OutputChannel;
+  readonly wanted: boolean;
+  readonly ended: AbortSignal | undefined;
+}
+
 /** Reads to the end even when nobody listens: a full pipe would hold the process up. */
-async function pump(
-  session: StreamSession,
-  { stream, channel, wanted }: { stream: NodeJS.ReadableStream; channel: OutputChannel; wanted: boolean },
-): Promise<void> {
+async function pump(session: StreamSession, { stream, channel, wanted, ended }: Pump): Promise<void> {
   try {
-    for await (const chunk of stream) {
-      if (wanted && !session.closed.aborted) await session.write(channel, Buffer.from(chunk));
+    for await (const chunk of untilDrained(stream, ended)) {
+      if (wanted && !session.closed.aborted) await session.write(channel, chunk);
     }
   } catch (error) {
     if (!session.closed.aborted) throw error;

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "../../lib/logger.ts";
-import type { StreamSession } from "./stream-session.ts";
+import { acceptSpdy } from "./spdy-session.ts";
+import type { OfferedStreams, StreamSession } from "./stream-session.ts";
 import { acceptWebSocket } from "./web-socket-session.ts";
 
 /** Serves exec and attach: the CRI call answers with an address that works once, and the client connects there. */
@@ -13,19 +14,22 @@ export interface StreamServer {
 }
 
 interface StreamOffer {
+  readonly streams: OfferedStreams;
   serve(session: StreamSession): Promise<void>;
 }
 
 /** As in other runtimes: who does not come within this time has to ask again. */
 const offerLifetimeMs = 60_000;
 const mostOffers = 1_000;
+/** How long a client may take to read what is left once it is over. */
+const lingerMs = 10_000;
 
 /** On loopback only: whoever can reach the port still needs the token. */
 export async function startStreamServer({ logger }: { logger: Logger }): Promise<StreamServer> {
   const offers = new Map<string, StreamOffer & { expires: NodeJS.Timeout }>();
   const sockets = new Set<Socket>();
   const server = createServer((_request, response) => {
-    response.writeHead(426).end("exec and attach are spoken over WebSocket\n");
+    response.writeHead(426).end("exec and attach are spoken over WebSocket or SPDY/3.1\n");
   });
 
   function take(request: IncomingMessage): StreamOffer | undefined {
@@ -46,12 +50,15 @@ export async function startStreamServer({ logger }: { logger: Logger }): Promise
       return;
     }
     socket.setNoDelay(true);
-    const session = acceptWebSocket(request, socket, head);
-    if (!session) return;
-    offer.serve(session).catch((error: unknown) => {
-      logger.warn("a stream failed", { path: request.url?.split("/")[1], error });
-      socket.destroy();
-    });
+    serve(offer, { request, socket, head })
+      .catch((error: unknown) => {
+        logger.warn("a stream failed", { path: request.url?.split("/")[1], error });
+        socket.destroy();
+      })
+      .finally(() => {
+        const late = setTimeout(() => socket.destroy(), lingerMs);
+        socket.once("close", () => clearTimeout(late));
+      });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -74,4 +81,15 @@ export async function startStreamServer({ logger }: { logger: Logger }): Promise
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+async function serve(
+  { serve, streams }: StreamOffer,
+  { request, socket, head }: { request: IncomingMessage; socket: Socket; head: Buffer },
+): Promise<void> {
+  const isSpdy = request.headers.upgrade?.toLowerCase() === "spdy/3.1";
+  const session = isSpdy
+    ? await acceptSpdy(request, { socket, head, streams })
+    : acceptWebSocket(request, socket, head);
+  if (session) await serve(session);
 }

@@ -13,6 +13,14 @@ export interface StreamSession {
   finish(outcome: StreamOutcome): Promise<void>;
 }
 
+/** What the CRI call asked for, and clients therefore open. */
+export interface OfferedStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
 export type OutputChannel = "stdout" | "stderr";
 
 export interface TerminalSize {

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer, type Server, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { KeyPair } from "../../../lib/x509/key.ts";
 import { issueKeyPair } from "../pki/authority.ts";
-import type { KeyPair } from "../pki/key-pair.ts";
 import { issueClientCertificate, loadOrCreatePki, type Pki } from "../pki/pki.ts";
 import { identifyPeer } from "./client-certificate.ts";
 

@@ -1,5 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
+import { subjectOf } from "../../../lib/x509/subject-of.ts";
 import { authenticatedUser, credentialIdKey, type UserInfo } from "../user-info.ts";
 
 /** What authentication needs of a `TLSSocket` whose server asks for certificates but does not insist on them. */
@@ -39,16 +40,12 @@ function readIdentity(socket: PeerSocket): PeerIdentity {
 
 /** The common name is the username, organizations are groups. */
 function certificateUser(certificate: X509Certificate): UserInfo | undefined {
-  // The object form: in the text form a hostile name could pass for two.
-  const { CN, O }: Record<string, string | string[] | undefined> = {
-    ...certificate.toLegacyObject().subject,
-  };
-  const username = [CN ?? ""].flat().at(-1);
-  if (!username) return undefined;
+  const subject = subjectOf(certificate);
+  if (!subject) return undefined;
   const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
   return authenticatedUser({
-    username,
-    groups: [O ?? []].flat(),
+    username: subject.commonName,
+    groups: subject.organizations,
     extra: { [credentialIdKey]: [`X509SHA256=${fingerprint}`] },
   });
 }

@@ -20,11 +20,11 @@ const user = (username: string, ...groups: string[]): UserInfo => ({
   extra: {},
 });
 
-test("every object is there once, as many as upstream has", () => {
+test("every object is there once, as many as upstream has and the binding of the kubelets' client", () => {
   const keys = objects.map(({ kind, metadata }) => `${kind}/${metadata.namespace ?? ""}/${metadata.name}`);
   expect(new Set(keys).size).toBe(keys.length);
   const count = (kind: string) => objects.filter((object) => object.kind === kind).length;
-  expect(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map(count)).toEqual([69, 50, 7, 7]);
+  expect(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map(count)).toEqual([69, 51, 7, 7]);
 });
 
 describe("paths", () => {
@@ -103,6 +103,13 @@ describe("resources", () => {
       { verb: "create", resource: "pods" },
       true,
     ],
+    [
+      "the API server reaches every path of a kubelet",
+      user("kube-apiserver-kubelet-client"),
+      { verb: "create", resource: "nodes", subresource: "proxy", name: "n" },
+      true,
+    ],
+    ["but reads no secrets", user("kube-apiserver-kubelet-client"), list("secrets"), false],
     ["a node has no role", user("system:node:n", "system:nodes"), list("secrets", { namespace: "a" }), false],
   ])("%s", (_, who, asked, allowed) => {
     const attributes = resourceAttributes({ user: who, verb: "", resource: "", ...asked });

@@ -6,7 +6,7 @@ import {
   rbacGroup,
   type Subject,
 } from "../rbac/objects.ts";
-import { authenticatedGroup, mastersGroup, unauthenticatedGroup } from "../user-info.ts";
+import { authenticatedGroup, kubeletClientUser, mastersGroup, unauthenticatedGroup } from "../user-info.ts";
 import { componentRoles } from "./component-roles.ts";
 import { controllerRoles } from "./controller-roles.ts";
 import { namespaceRoles } from "./namespace-roles.ts";
@@ -26,11 +26,13 @@ const clusterRoleSubjects: Readonly<Record<string, readonly Subject[]>> = {
   "system:kube-scheduler": [user("system:kube-scheduler")],
   "system:volume-scheduler": [user("system:kube-scheduler")],
   "system:service-account-issuer-discovery": [group("system:serviceaccounts")],
+  // Not in upstream, where whoever sets the cluster up has to choose an identity.
+  "system:kubelet-api-admin": [user(kubeletClientUser)],
   // To nobody: nodes have an authorizer of their own. Upstream keeps the empty binding.
   "system:node": [],
 };
 
-/** The roles and bindings that a cluster has from the start, those of upstream 1.36 with its default gates. */
+/** The roles and bindings that a cluster has from the start, those of upstream 1.36 with its default gates and one binding more. */
 export function bootstrapPolicyObjects(): RbacObject[] {
   const controllers = Object.entries(controllerRoles).map(
     ([name, rules]) => [`system:controller:${name}`, name, rules] as const,

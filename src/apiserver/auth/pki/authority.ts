@@ -1,16 +1,9 @@
 import { createPublicKey, type X509Certificate } from "node:crypto";
 import { join } from "node:path";
-import { signCertificate } from "./certificate.ts";
-import { type Issuer, issuerOf, type Subject, selfIssuer } from "./issuer.ts";
-import {
-  generateKey,
-  type KeyPair,
-  keyToPem,
-  loadOrCreateKey,
-  PkiError,
-  parseCertificate,
-  readIfPresent,
-} from "./key-pair.ts";
+import { signCertificate } from "../../../lib/x509/certificate.ts";
+import { type Issuer, issuerOf, type Subject, selfIssuer } from "../../../lib/x509/issuer.ts";
+import { generateKey, type KeyPair, keyToPem } from "../../../lib/x509/key.ts";
+import { loadOrCreateKey, PkiError, parseCertificate, readIfPresent } from "./key-pair.ts";
 import { writeFileAtomically } from "./write-file.ts";
 
 export interface Authority {

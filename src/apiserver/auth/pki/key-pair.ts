@@ -1,27 +1,14 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { generateKey, type KeyPair, keyToPem } from "../../../lib/x509/key.ts";
 import { writeFileAtomically } from "./write-file.ts";
-
-/** A certificate and its private key, as PEM. */
-export interface KeyPair {
-  readonly cert: string;
-  readonly key: string;
-}
 
 export class PkiError extends Error {
   constructor(path: string, problem: string) {
     super(`${path}: ${problem}`);
     this.name = "PkiError";
   }
-}
-
-export function generateKey(): KeyObject {
-  return generateKeyPairSync("ec", { namedCurve: "prime256v1" }).privateKey;
-}
-
-export function keyToPem(key: KeyObject): string {
-  return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
 /** The text of a file; undefined when there is none. A file that cannot be read is an error, not a missing one. */

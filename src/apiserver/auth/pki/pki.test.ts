@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { signCertificate } from "./certificate.ts";
-import { selfIssuer } from "./issuer.ts";
+import { signCertificate } from "../../../lib/x509/certificate.ts";
+import { selfIssuer } from "../../../lib/x509/issuer.ts";
 import { issueClientCertificate, loadOrCreatePki } from "./pki.ts";
 
 const day = 24 * 60 * 60 * 1000;
@@ -60,10 +60,11 @@ describe("a new directory", () => {
     ["admin", "kubernetes-admin", "system:masters"],
     ["controllerManager", "system:kube-controller-manager", undefined],
     ["scheduler", "system:kube-scheduler", undefined],
+    ["kubeletClient", "kube-apiserver-kubelet-client", undefined],
   ] as const)("%s is %s of %s", async (client, CN, O) => {
     const pki = await load();
     const certificate = new X509Certificate(pki[client].cert);
-    expect(certificate.toLegacyObject().subject).toMatchObject({ CN, ...(O && { O }) });
+    expect(certificate.toLegacyObject().subject).toEqual({ CN, ...(O && { O }) });
     expect(certificate.verify(pki.authority.certificate.publicKey)).toBe(true);
     expect(certificate.checkIssued(pki.authority.certificate)).toBe(true);
     expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
@@ -90,6 +91,19 @@ describe("an existing directory", () => {
     expect(await read("ca.crt")).toBe(ca);
     expect(await read(file)).not.toBe(old);
     expect(new X509Certificate(await read(file)).verify(new X509Certificate(ca).publicKey)).toBe(true);
+  });
+
+  test("a certificate for another subject, as older versions made them, is issued again", async () => {
+    const pki = await load();
+    const old = issueClientCertificate(pki, {
+      commonName: "kube-apiserver-kubelet-client",
+      organizations: ["system:masters"],
+      now: start,
+    });
+    await writeFile(join(directory, "apiserver-kubelet-client.crt"), old.cert);
+    await writeFile(join(directory, "apiserver-kubelet-client.key"), old.key);
+    const { kubeletClient } = await load();
+    expect(new X509Certificate(kubeletClient.cert).subject).toBe("CN=kube-apiserver-kubelet-client");
   });
 
   test("a lost CA certificate is made again for the key that is left", async () => {

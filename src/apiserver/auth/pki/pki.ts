@@ -2,10 +2,13 @@ import { type KeyObject, X509Certificate } from "node:crypto";
 import { chmod, mkdir } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { mastersGroup } from "../user-info.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Subject } from "../../../lib/x509/issuer.ts";
+import type { KeyPair } from "../../../lib/x509/key.ts";
+import { subjectOf } from "../../../lib/x509/subject-of.ts";
+import { kubeletClientUser, mastersGroup } from "../user-info.ts";
 import { type Authority, type IssueOptions, issueKeyPair, loadOrCreateAuthority } from "./authority.ts";
-import type { Subject } from "./issuer.ts";
-import { type KeyPair, loadOrCreateKey, readKeyPair, writeKeyPair } from "./key-pair.ts";
+import { loadOrCreateKey, readKeyPair, writeKeyPair } from "./key-pair.ts";
 
 /** What the cluster's TLS and tokens rest on. Keys are here in the clear: nothing of it belongs in a log. */
 export interface Pki extends Record<ClientName, KeyPair> {
@@ -27,11 +30,10 @@ const clients = {
   admin: { file: "admin", commonName: "kubernetes-admin", organizations: [mastersGroup] },
   controllerManager: { file: "controller-manager", commonName: "system:kube-controller-manager" },
   scheduler: { file: "scheduler", commonName: "system:kube-scheduler" },
-  /** What the API server shows to kubelets. */
+  /** What the API server shows to kubelets, which ask it in turn what this user may do. */
   kubeletClient: {
     file: "apiserver-kubelet-client",
-    commonName: "kube-apiserver-kubelet-client",
-    organizations: [mastersGroup],
+    commonName: kubeletClientUser,
   },
 } as const satisfies Record<string, Subject & { readonly file: string }>;
 
@@ -84,9 +86,15 @@ export async function loadOrCreatePki({ directory, hosts = [], now }: PkiOptions
   }
 }
 
-function isGood({ cert }: KeyPair, authority: Authority, { hosts = [], now }: IssueOptions): boolean {
+function isGood({ cert }: KeyPair, authority: Authority, options: IssueOptions): boolean {
+  const { subject, hosts = [], now } = options;
   const certificate = new X509Certificate(cert);
   return (
+    // An earlier version may have made it for somebody else.
+    isDeepStrictEqual(subjectOf(certificate), {
+      commonName: subject.commonName,
+      organizations: subject.organizations ?? [],
+    }) &&
     Date.parse(certificate.validTo) - now > renewBeforeMs &&
     certificate.verify(authority.certificate.publicKey) &&
     hosts.every(

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { generateKey } from "../pki/key-pair.ts";
+import { generateKey } from "../../../lib/x509/key.ts";
 import { createTokenAuthenticator, type TokenDeps } from "./authenticate-token.ts";
 import type { BoundObject } from "./check-claims.ts";
 import { type Binding, buildClaims } from "./claims.ts";

@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { generateKey } from "../pki/key-pair.ts";
+import { generateKey } from "../../../lib/x509/key.ts";
 import { signJwt, verifyJwt } from "./jwt.ts";
 import { signingKeyOf } from "./signing-key.ts";
 

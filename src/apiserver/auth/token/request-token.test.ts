@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { KubeObject, Pod } from "../../../api/objects.ts";
-import { generateKey } from "../pki/key-pair.ts";
+import { generateKey } from "../../../lib/x509/key.ts";
 import { verifyJwt } from "./jwt.ts";
 import { jwks, openidConfiguration } from "./openid.ts";
 import { requestToken, type TokenRequest, type TokenRequestDeps } from "./request-token.ts";

@@ -1,10 +1,10 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { badRequest, StatusError } from "../../../api/status-error.ts";
+import { joinSockets } from "../../../lib/join-sockets.ts";
 import type { ResourceRequest } from "../../request-info.ts";
 import { abortOnEnd } from "./abort-on-close.ts";
 import { requestHeaders } from "./forwarded-headers.ts";
-import { joinSockets } from "./join-sockets.ts";
 import { readText } from "./kubelet-answer.ts";
 import { kubeletEndpoint, type StreamSubresource, streamPath } from "./kubelet-location.ts";
 import { type KubeletProxyDeps, reachKubelet } from "./reach-kubelet.ts";

@@ -2,8 +2,8 @@ import { constants, openSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { PassThrough, type Readable } from "node:stream";
+import { createCriLogLines } from "../../../cri/log-lines.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import { createCriLogLines } from "../../container-log/cri-log-lines.ts";
 import { createCriTime } from "../../container-log/cri-time.ts";
 import { type LogFile, openLogFile } from "../../container-log/log-file.ts";
 

@@ -10,6 +10,7 @@ import { makeExecCgroup } from "../linux/exec-cgroup.ts";
 import { stillRunning, withDescendants } from "../linux/process-info.ts";
 import type { OciConfig } from "./oci-config.ts";
 import { type OciRuntime, readableComplaint } from "./oci-runtime.ts";
+import { reapedCommand } from "./reaped-command.ts";
 
 export interface OciExec {
   readonly containerId: string;
@@ -39,14 +40,25 @@ export async function execOci(exec: OciExec): Promise<ExecProcess> {
     started ||= existsSync(pidFile);
     return started;
   };
-  return spawnExec({
-    command: exec.runtime.path,
-    args: [
-      ...["--root", exec.runtime.root, "exec", "--process", processFile, "--pid-file", pidFile],
-      ...(group ? ["--cgroup", group.argument] : []),
-      ...(options.terminal ? ["--tty"] : []),
-      containerId,
+  const words = (mode: string) => [
+    ...[
+      exec.runtime.path,
+      "--root",
+      exec.runtime.root,
+      "exec",
+      "--process",
+      processFile,
+      "--pid-file",
+      pidFile,
     ],
+    ...(group ? ["--cgroup", group.argument] : []),
+    ...[mode, containerId].filter(Boolean),
+  ];
+  const reaped = options.terminal ? undefined : reapedCommand(words("--detach"), { pidFile });
+  const [command = "", ...args] = reaped ?? words(options.terminal ? "--tty" : "");
+  return spawnExec({
+    command,
+    args,
     options,
     // runc has a terminal of its own inside.
     echo: "never",

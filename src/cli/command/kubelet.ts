@@ -1,0 +1,104 @@
+import { homedir, hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { defaultFeatures, parseFeatureGates } from "../../api/feature-gates.ts";
+import { versionInfo } from "../../api/version.ts";
+import { connectCluster } from "../../client/create-client.ts";
+import { connectCri } from "../../cri/cri-client.ts";
+import {
+  defaultKubeletConfiguration,
+  KubeletConfigurationError,
+  readKubeletConfiguration,
+} from "../../kubelet/configuration/kubelet-configuration.ts";
+import { createKubelet } from "../../kubelet/kubelet.ts";
+import { addLogOptions, loggerOf } from "../log-options.ts";
+import { runtimeEndpointOption } from "../runtime-endpoint-option.ts";
+import { untilStopped } from "../until-stopped.ts";
+import { UsageError } from "../usage-error.ts";
+
+type KubeletFlags = Parameters<typeof loggerOf>[0] & {
+  kubeconfig: string;
+  runtimeEndpoint: string;
+  nodeName: string;
+  nodeIp?: readonly string[];
+  dataDir: string;
+  config?: string;
+  featureGates?: string;
+};
+
+const examples = `
+Examples:
+  kindling kubelet --kubeconfig node.kubeconfig --runtime-endpoint unix:///run/containerd/containerd.sock
+  kindling kubelet --kubeconfig node.kubeconfig --node-name worker-1 --config kubelet.yaml`;
+
+export function configure(command: Command): void {
+  addLogOptions(command)
+    .requiredOption("--kubeconfig <file>", "the API server, and who this node is there (system:node:NAME)")
+    .addOption(runtimeEndpointOption())
+    .option("--node-name <name>", "the node's name", hostname().toLowerCase())
+    .option("--node-ip <ip...>", "the node's addresses, instead of the machine's own")
+    .option(
+      "--data-dir <dir>",
+      "where pods' volumes and logs are kept",
+      join(homedir(), ".kindling", "kubelet"),
+    )
+    .option("--config <file>", "a KubeletConfiguration (kubelet.config.k8s.io/v1beta1)")
+    .addOption(
+      new Option("--feature-gates <list>", "switch features: Name=true,Other=false").argParser(
+        checkFeatureGates,
+      ),
+    )
+    .addHelpText("after", examples)
+    .action(runKubelet);
+}
+
+async function runKubelet(flags: KubeletFlags): Promise<void> {
+  const config = await readConfiguration(flags.config);
+  const features = parseFeatureGates(flags.featureGates ?? "", {
+    ...defaultFeatures,
+    ...config.featureGates,
+  });
+  const logger = loggerOf(flags).component("kubelet");
+  const client = await connectCluster({ kubeconfig: flags.kubeconfig, userAgent: "kindling-kubelet" });
+  const cri = connectCri(flags.runtimeEndpoint);
+  await untilStopped(async (signal) => {
+    const kubelet = await createKubelet(
+      {
+        client,
+        cri,
+        nodeName: flags.nodeName,
+        ...(flags.nodeIp && { nodeIps: flags.nodeIp }),
+        dataDir: resolve(flags.dataDir),
+        config,
+        features,
+        version: versionInfo.gitVersion,
+        logger,
+      },
+      signal,
+    );
+    kubelet.ready.then(() => process.stdout.write(`node ${flags.nodeName} is registered\n`));
+    await kubelet.run(signal);
+    cri.close();
+    client.close();
+  });
+}
+
+async function readConfiguration(file: string | undefined) {
+  if (file === undefined) return defaultKubeletConfiguration;
+  try {
+    return await readKubeletConfiguration(file);
+  } catch (error) {
+    if (error instanceof KubeletConfigurationError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+/** What is wrong is said at once; what it means depends on the configuration file. */
+function checkFeatureGates(text: string): string {
+  try {
+    parseFeatureGates(text);
+    return text;
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}

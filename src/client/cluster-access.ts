@@ -1,0 +1,105 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { type Kubeconfig, parseKubeconfig, type Source } from "./kubeconfig.ts";
+
+/** Where a cluster is, whom to trust there, and how to show who one is. */
+export interface ClusterAccess {
+  readonly server: URL;
+  readonly tls: {
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+    /** The name in the server's certificate, where that is not its address. */
+    readonly serverName?: string;
+    readonly insecure?: boolean;
+  };
+  /** The bearer token of the moment. */
+  readonly token?: () => Promise<string>;
+}
+
+export async function loadKubeconfig(path: string, clock: Clock = systemClock): Promise<ClusterAccess> {
+  const text = await readFile(path, "utf8").catch((error: Error) => {
+    throw new Error(`kubeconfig ${path} cannot be read: ${error.message}`, { cause: error });
+  });
+  return readAccess(parseKubeconfig(text, path), clock);
+}
+
+interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where the service account is mounted. */
+  readonly folder: string;
+  readonly clock: Clock;
+}
+
+/** The cluster in one of whose pods this process runs. */
+export async function loadInClusterAccess(given: Partial<Surroundings> = {}): Promise<ClusterAccess> {
+  const {
+    environment = process.env,
+    folder = "/var/run/secrets/kubernetes.io/serviceaccount",
+    clock = systemClock,
+  } = given;
+  const host = environment.KUBERNETES_SERVICE_HOST;
+  const port = environment.KUBERNETES_SERVICE_PORT;
+  if (!host || !port) {
+    throw new Error(
+      "no kubeconfig is given, and this is not a pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set): give a kubeconfig",
+    );
+  }
+  return readAccess(
+    {
+      server: new URL(`https://${host.includes(":") ? `[${host}]` : host}:${port}`),
+      insecure: false,
+      authority: { kind: "file", path: join(folder, "ca.crt"), field: "the service account's ca.crt" },
+      tokenFile: join(folder, "token"),
+    },
+    clock,
+  );
+}
+
+async function readAccess(config: Kubeconfig, clock: Clock): Promise<ClusterAccess> {
+  const { server, serverName, insecure, authority, certificate } = config;
+  const [ca, cert, key] = await Promise.all([
+    authority && readSource(authority),
+    certificate && readSource(certificate.cert),
+    certificate && readSource(certificate.key),
+  ]);
+  return {
+    server,
+    tls: { ca, cert, key, serverName, insecure },
+    token: await openToken(config, clock),
+  };
+}
+
+async function readSource(source: Source): Promise<string> {
+  if (source.kind === "data") return source.data;
+  const text = await readFile(source.path, "utf8").catch((error: Error) => {
+    throw new Error(`${source.field} cannot be read: ${error.message}`, { cause: error });
+  });
+  if (!text.includes("-----BEGIN ")) throw new Error(`${source.field}: ${source.path} is not a PEM file`);
+  return text;
+}
+
+/** A token file is replaced long before what it held expires, so a look this often is enough. */
+const tokenLifeMs = 10_000;
+
+async function openToken(
+  { token, tokenFile }: Pick<Kubeconfig, "token" | "tokenFile">,
+  clock: Clock,
+): Promise<ClusterAccess["token"]> {
+  if (!tokenFile) return token === undefined ? undefined : async () => token;
+  const read = async () => (await readFile(tokenFile, "utf8")).trim();
+
+  let current = await read().catch((error: Error) => {
+    if (token !== undefined) return token;
+    throw new Error(`tokenFile cannot be read: ${error.message}`, { cause: error });
+  });
+  let readAt = clock.now();
+  return async () => {
+    if (clock.now() - readAt < tokenLifeMs) return current;
+    readAt = clock.now();
+    // In the middle of a replacement the file can be missing or empty: the old token is still good then.
+    current = (await read().catch(() => "")) || current;
+    return current;
+  };
+}

@@ -1,0 +1,106 @@
+import type { Event } from "../api/objects.ts";
+import { createRecentMap } from "./recent-map.ts";
+
+// Limits, order and texts are client-go's.
+const cacheEntries = 4_096;
+/** From so many different messages of one reason about one object on, they share one event. */
+const maxSimilar = 10;
+const similarForMs = 600_000;
+const burst = 25;
+const tokenEveryMs = 300_000;
+
+export type CorrelatedEvent =
+  /** More than a component may say about one object. */
+  | { readonly kind: "spam" }
+  | { readonly kind: "create"; readonly event: Event }
+  /** It was said before: the event that said so counts one more. `event` is for when that one is gone. */
+  | { readonly kind: "patch"; readonly event: Event; readonly patch: EventPatch };
+
+export type EventPatch = Pick<Event, "count" | "lastTimestamp" | "message">;
+
+export interface EventCorrelator {
+  correlate(event: Event, now: number): CorrelatedEvent;
+}
+
+/** Keeps components that repeat themselves from flooding the API: counts, combines, and in the end drops. */
+export function createEventCorrelator(): EventCorrelator {
+  const similar = createRecentMap<{ messages: Set<string>; lastAt: number }>(cacheEntries);
+  const written = createRecentMap<{ name?: string; firstTimestamp?: string; count: number }>(cacheEntries);
+  const tokens = createRecentMap<{ left: number; at: number }>(cacheEntries);
+
+  /** The event itself, or the one that stands for all that are like it. */
+  function combine(event: Event, now: number): { event: Event; key: string } {
+    const key = reasonKey(event);
+    const known = similar.get(key);
+    const group =
+      known && now - known.lastAt <= similarForMs ? known : { messages: new Set<string>(), lastAt: now };
+    group.messages.add(event.message ?? "");
+    group.lastAt = now;
+    similar.set(key, group);
+    if (group.messages.size < maxSimilar)
+      return { event, key: joinKey([reasonKey(event), placeOf(event), event.message]) };
+    for (const oldest of group.messages) {
+      group.messages.delete(oldest);
+      break;
+    }
+    return { event: { ...event, message: `(combined from similar events): ${event.message}` }, key };
+  }
+
+  function count(event: Event, key: string): CorrelatedEvent {
+    const before = written.get(key);
+    const { name, firstTimestamp } = before ?? {
+      name: event.metadata.name,
+      firstTimestamp: event.firstTimestamp,
+    };
+    const next = (before?.count ?? 0) + 1;
+    written.set(key, { name, firstTimestamp, count: next });
+    if (!before) return { kind: "create", event };
+    const { lastTimestamp, message } = event;
+    return {
+      kind: "patch",
+      event: { ...event, metadata: { ...event.metadata, name }, firstTimestamp, count: next },
+      patch: { count: next, lastTimestamp, message },
+    };
+  }
+
+  /** A token bucket for each source and object. */
+  function mayPass(event: Event, now: number): boolean {
+    const key = objectKey(event);
+    const bucket = tokens.get(key) ?? { left: burst, at: now };
+    const left = Math.min(burst, bucket.left + (now - bucket.at) / tokenEveryMs);
+    tokens.set(key, { left: left >= 1 ? left - 1 : left, at: now });
+    return left >= 1;
+  }
+
+  return {
+    correlate(event, now) {
+      const combined = combine(event, now);
+      const counted = count(combined.event, combined.key);
+      return mayPass(event, now) ? counted : { kind: "spam" };
+    },
+  };
+}
+
+function objectKey({ source, involvedObject: about }: Event): string {
+  return joinKey([
+    source?.component,
+    source?.host,
+    about.kind,
+    about.namespace,
+    about.name,
+    about.uid,
+    about.apiVersion,
+  ]);
+}
+
+function reasonKey(event: Event): string {
+  return joinKey([objectKey(event), event.type, event.reason]);
+}
+
+function placeOf(event: Event): string | undefined {
+  return event.involvedObject.fieldPath;
+}
+
+function joinKey(parts: readonly (string | undefined)[]): string {
+  return JSON.stringify(parts);
+}

@@ -1,0 +1,149 @@
+import type { KubeObject } from "../api/objects.ts";
+import { StatusError } from "../api/status-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Client } from "./client.ts";
+import { type CorrelatedEvent, createEventCorrelator } from "./event-correlator.ts";
+import { type EventToRecord, makeEvent } from "./make-event.ts";
+import { withDeadline } from "./with-deadline.ts";
+
+export type { EventToRecord };
+
+/** Says on an object what happened to it. */
+export interface EventRecorder {
+  /** Never throws and never waits: an event that cannot be written is dropped, and counted. */
+  record(about: KubeObject, event: EventToRecord): void;
+}
+
+export interface EventRecorderOptions {
+  readonly client: Pick<Client, "create" | "patch">;
+  /** Who says it: `kubelet`. */
+  readonly component: string;
+  /** The node that it is said from. */
+  readonly host?: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random?: () => number;
+}
+
+export interface RunningEventRecorder extends EventRecorder {
+  /** Writes events, in order, until the signal aborts; then tries once to write those that are left. */
+  run(signal: AbortSignal): Promise<void>;
+  /** How many could not be written. Those that say too much about one object are not among them. */
+  dropped(): number;
+}
+
+type Writing = Exclude<CorrelatedEvent, { kind: "spam" }>;
+
+const maxQueued = 1_000;
+const maxTries = 12;
+const firstRetryMs = 200;
+const slowestRetryMs = 10_000;
+/** How long the events that are left at the end may take. */
+const lastWordsMs = 2_000;
+
+export function createEventRecorder(options: EventRecorderOptions): RunningEventRecorder {
+  const { client, component, host, clock, logger, random = Math.random } = options;
+  const correlator = createEventCorrelator();
+  const source = { component, ...(host && { host }) };
+  const queue: Writing[] = [];
+  let wake: (() => void) | undefined;
+  let dropped = 0;
+  let lastName = 0n;
+
+  /** The clock counts milliseconds, names count nanoseconds: the rest is chance, and never the same twice. */
+  function nextName(now: number): bigint {
+    const name = BigInt(Math.trunc(now)) * 1_000_000n + BigInt(Math.floor(random() * 1_000_000));
+    lastName = name > lastName ? name : lastName + 1n;
+    return lastName;
+  }
+
+  function drop({ event }: Writing, why: string, error?: unknown): void {
+    dropped++;
+    const { reason, message, involvedObject: about } = event;
+    logger.debug("dropped an event", {
+      why,
+      about: `${about.namespace}/${about.name}`,
+      reason,
+      message,
+      error,
+    });
+  }
+
+  async function write(writing: Writing, signal: AbortSignal): Promise<void> {
+    const { event } = writing;
+    if (writing.kind === "patch") {
+      try {
+        const { name = "", namespace } = event.metadata;
+        const patch = { kind: "strategic", body: writing.patch } as const;
+        await client.patch("events", { namespace, name }, { patch, signal });
+        return;
+      } catch (error) {
+        // Events live for an hour or so: the one to count up may be gone.
+        if (!(error instanceof StatusError && error.code === 404)) throw error;
+      }
+    }
+    await client.create("events", event, { signal });
+  }
+
+  /** Tries until it is written or hopeless. Those behind it wait: they would fare no better. */
+  async function writePatiently(writing: Writing, signal: AbortSignal): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await write(writing, signal);
+      } catch (error) {
+        if (!isWorthRetrying(error)) return drop(writing, "the server refused it", error);
+        if (tries === maxTries) return drop(writing, "the server cannot be reached", error);
+        const delayMs = Math.min(slowestRetryMs, firstRetryMs * 2 ** tries) * (0.5 + random() / 2);
+        await clock.sleep(delayMs, signal);
+      }
+    }
+  }
+
+  async function writeLastWords(): Promise<void> {
+    try {
+      await withDeadline({ clock, timeoutMs: lastWordsMs }, async (signal) => {
+        for (let next = queue[0]; next; next = queue[0]) {
+          await write(next, signal);
+          queue.shift();
+        }
+      });
+    } catch (error) {
+      for (const left of queue.splice(0)) drop(left, "the recorder stopped", error);
+    }
+  }
+
+  return {
+    record(about, event) {
+      const now = clock.now();
+      const made = makeEvent(about, event, { source, now, nanoseconds: nextName(now) });
+      const correlated = correlator.correlate(made, now);
+      if (correlated.kind === "spam") return;
+      if (queue.length >= maxQueued) return drop(correlated, "too many events are waiting");
+      queue.push(correlated);
+      wake?.();
+    },
+    dropped: () => dropped,
+    async run(signal) {
+      signal.addEventListener("abort", () => wake?.(), { once: true });
+      while (!signal.aborted) {
+        const next = queue[0];
+        if (next) {
+          // It stays at the head until it is written: stopped in the middle, it is among those that are left.
+          await writePatiently(next, signal).catch(() => {});
+          if (!signal.aborted) queue.shift();
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+      await writeLastWords();
+    },
+  };
+}
+
+/** The server was away or overloaded. What it refuses once it would refuse again. */
+function isWorthRetrying(error: unknown): boolean {
+  return !(error instanceof StatusError) || error.code >= 500 || error.code === 429;
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { parseKubeconfig } from "./kubeconfig.ts";
+
+const pem = (what: string) => Buffer.from(`-----BEGIN ${what}-----`).toString("base64");
+
+function config(parts: { cluster?: object; user?: object; context?: object; top?: object } = {}): string {
+  return stringify({
+    "current-context": "prod-admin",
+    contexts: [
+      { name: "other", context: { cluster: "nowhere", user: "nobody" } },
+      { name: "prod-admin", context: { cluster: "prod", user: "admin", ...parts.context } },
+    ],
+    clusters: [{ name: "prod", cluster: { server: "https://api.example:6443", ...parts.cluster } }],
+    users: [{ name: "admin", user: { ...parts.user } }],
+    ...parts.top,
+  });
+}
+
+const parse = (text: string) => parseKubeconfig(text, "/etc/kube/config");
+
+describe("parseKubeconfig", () => {
+  test("takes the current context's cluster and user", () => {
+    const parsed = parse(
+      config({
+        cluster: { "certificate-authority-data": pem("CA"), "tls-server-name": "kubernetes" },
+        user: { "client-certificate-data": pem("CERT"), "client-key": "keys/admin.key", token: "t" },
+      }),
+    );
+    expect(parsed.server.href).toBe("https://api.example:6443/");
+    expect(parsed).toMatchObject({
+      serverName: "kubernetes",
+      insecure: false,
+      authority: { kind: "data", data: "-----BEGIN CA-----" },
+      certificate: { cert: { kind: "data" }, key: { kind: "file", path: "/etc/kube/keys/admin.key" } },
+      token: "t",
+    });
+  });
+
+  test("resolves files beside it, and prefers data over files", () => {
+    const parsed = parse(
+      config({
+        cluster: { "certificate-authority": "../ca.crt" },
+        user: {
+          "client-certificate": "/abs/cert",
+          "client-certificate-data": pem("CERT"),
+          "client-key-data": pem("KEY"),
+          tokenFile: "token",
+        },
+      }),
+    );
+    expect(parsed.authority).toMatchObject({ kind: "file", path: "/etc/ca.crt" });
+    expect(parsed.certificate?.cert.kind).toBe("data");
+    expect(parsed.tokenFile).toBe("/etc/kube/token");
+  });
+
+  test("lets a context without a user be anonymous", () => {
+    expect(parse(config({ context: { user: "" } })).token).toBeUndefined();
+  });
+
+  const exec = { exec: { command: "aws" } };
+  test.each<[string, string, RegExp]>([
+    ["no mapping", "just text", /the file must be a mapping/],
+    ["broken YAML", "a: [", /kubeconfig \/etc\/kube\/config: /],
+    ["no current context", config({ top: { "current-context": "" } }), /current-context is not set: set it/],
+    [
+      "an unknown context",
+      config({ top: { "current-context": "x" } }),
+      /current-context names "x", which is not in contexts/,
+    ],
+    [
+      "an unknown cluster",
+      config({ context: { cluster: "x" } }),
+      /contexts\["prod-admin"\]\.context\.cluster names "x", which is not in clusters/,
+    ],
+    ["an unknown user", config({ context: { user: "x" } }), /\.user names "x", which is not in users/],
+    [
+      "no server",
+      config({ cluster: { server: "" } }),
+      /clusters\["prod"\]\.cluster\.server: "" is not a URL/,
+    ],
+    ["a server without a scheme", config({ cluster: { server: "api:6443" } }), /write https:\/\/HOST:PORT/],
+    [
+      "a CA and no checks",
+      config({ cluster: { "certificate-authority": "ca", "insecure-skip-tls-verify": true } }),
+      /exclude each other; remove one of them/,
+    ],
+    [
+      "a CA that is not PEM",
+      config({ cluster: { "certificate-authority-data": "eA==" } }),
+      /is not base64 of a PEM/,
+    ],
+    ["a proxy", config({ cluster: { "proxy-url": "http://proxy" } }), /proxies are not supported/],
+    [
+      "a certificate without a key",
+      config({ user: { "client-certificate": "c" } }),
+      /users\["admin"\]\.user\.client-key is not set, but client-certificate is/,
+    ],
+    [
+      "an exec plugin",
+      config({ user: exec }),
+      /users\["admin"\]\.user\.exec: credential plugins are not supported; use/,
+    ],
+    [
+      "an auth provider",
+      config({ user: { "auth-provider": { name: "gcp" } } }),
+      /auth-provider: auth providers/,
+    ],
+    [
+      "a password",
+      config({ user: { username: "u", password: "p" } }),
+      /username: passwords are not supported/,
+    ],
+    ["impersonation", config({ user: { as: "root" } }), /as: impersonation is not supported/],
+    [
+      "a token that is no string",
+      config({ user: { token: 5 } }),
+      /users\["admin"\]\.user\.token must be a string/,
+    ],
+    ["clusters that are no list", config({ top: { clusters: {} } }), /clusters must be a list/],
+    ["entries that are null", config({ top: { clusters: [null] } }), /which is not in clusters/],
+  ])("refuses %s", (_, text, message) => {
+    expect(() => parse(text)).toThrow(message);
+  });
+});

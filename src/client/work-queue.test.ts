@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { createManualClock } from "../lib/manual-clock.ts";
+import { createWorkQueue, type WorkQueueOptions } from "./work-queue.ts";
+
+function start(
+  options: Partial<WorkQueueOptions> & { concurrency?: number; fail?: (key: string) => boolean } = {},
+) {
+  const clock = createManualClock();
+  const queue = createWorkQueue({ clock, ...options });
+  const stop = new AbortController();
+  const begun: string[] = [];
+  const finish = new Map<string, () => void>();
+  let manual = false;
+  const running = queue.run(stop.signal, options.concurrency ?? 1, async (key) => {
+    begun.push(`${clock.now()} ${key}`);
+    if (options.fail?.(key)) throw new Error(`${key} failed`);
+    if (manual) await new Promise<void>((resolve) => finish.set(key, resolve));
+  });
+  return {
+    clock,
+    queue,
+    begun,
+    running,
+    finish: (key: string) => finish.get(key)?.(),
+    holdWork: () => {
+      manual = true;
+    },
+    async stop() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+describe("a work queue", () => {
+  test("handles a key once, however often it was added meanwhile, in order", async () => {
+    const { queue, clock, begun, stop } = start();
+    for (const key of ["a", "b", "a", "a"]) queue.add(key);
+    expect(queue.size()).toBe(2);
+    await clock.advance(0);
+    expect(begun).toEqual(["0 a", "0 b"]);
+    await stop();
+  });
+
+  test("handles a key again that was added while it was in hand, but never twice at a time", async () => {
+    const { queue, clock, begun, stop, holdWork, finish } = start({ concurrency: 3 });
+    holdWork();
+    queue.add("a");
+    await clock.advance(0);
+    queue.add("a");
+    queue.add("a");
+    await clock.advance(0);
+    expect(begun).toEqual(["0 a"]);
+    finish("a");
+    await clock.advance(0);
+    expect(begun).toEqual(["0 a", "0 a"]);
+    finish("a");
+    await clock.advance(0);
+    expect(begun).toHaveLength(2);
+    await stop();
+  });
+
+  test("works on as many keys at a time as it may", async () => {
+    const { queue, clock, begun, stop, holdWork, finish } = start({ concurrency: 2 });
+    holdWork();
+    for (const key of ["a", "b", "c"]) queue.add(key);
+    await clock.advance(0);
+    expect(begun).toEqual(["0 a", "0 b"]);
+    finish("b");
+    await clock.advance(0);
+    expect(begun.at(-1)).toBe("0 c");
+    for (const key of ["a", "c"]) finish(key);
+    await stop();
+  });
+
+  test("adds after a delay; the earliest time counts, and a later one does not add a second", async () => {
+    const { queue, clock, begun, stop } = start();
+    queue.addAfter("late", 100);
+    queue.addAfter("late", 30);
+    queue.addAfter("late", 60);
+    queue.addAfter("soon", 10);
+    queue.addAfter("now", 0);
+    await clock.advance(200);
+    expect(begun).toEqual(["0 now", "10 soon", "30 late"]);
+    await stop();
+  });
+
+  test("tries what fails again, each time later up to a limit, and from the start after it succeeded", async () => {
+    let failing = true;
+    const failures: string[] = [];
+    const { queue, clock, begun, stop } = start({
+      maxDelayMs: 30,
+      fail: () => failing,
+      onFailure: (key, error) => failures.push(`${key}: ${error}`),
+    });
+    queue.add("a");
+    await clock.advance(5 + 10 + 20 + 30);
+    expect(begun).toEqual(["0 a", "5 a", "15 a", "35 a", "65 a"]);
+    expect(failures[0]).toBe("a: Error: a failed");
+    failing = false;
+    await clock.advance(30);
+    failing = true;
+    queue.add("a");
+    await clock.advance(5);
+    expect(begun.slice(-2)).toEqual(["95 a", "100 a"]);
+    await stop();
+  });
+
+  test("waits from 5 ms to 1,000 s, and forgets when told to", async () => {
+    const { queue, clock, begun, stop } = start();
+    for (let i = 0; i < 30; i++) queue.addRateLimited("a");
+    // The earliest of the thirty.
+    await clock.advance(5);
+    expect(begun).toEqual(["5 a"]);
+    for (let i = 0; i < 30; i++) queue.addRateLimited("b");
+    await clock.advance(5);
+    queue.addRateLimited("c");
+    queue.forget("c");
+    queue.addRateLimited("c");
+    await clock.advance(5);
+    expect(begun.slice(-2)).toEqual(["10 b", "15 c"]);
+    await stop();
+  });
+
+  test("does not wait longer than 1,000 s even after many failures", async () => {
+    const { queue, clock, begun, stop } = start({ fail: () => true });
+    queue.add("a");
+    await clock.advance(10_000_000);
+    const times = begun.map((line) => Number(line.split(" ")[0]));
+    expect((times.at(-1) ?? 0) - (times.at(-2) ?? 0)).toBe(1_000_000);
+    await stop();
+  });
+
+  test("keeps what was added before it runs, and waits at the end for what is in hand", async () => {
+    const clock = createManualClock();
+    const queue = createWorkQueue({ clock });
+    queue.add("a");
+    queue.addAfter("b", 10);
+    const stop = new AbortController();
+    let finish: (() => void) | undefined;
+    let ended = false;
+    const handled: string[] = [];
+    const running = queue
+      .run(stop.signal, 2, async (key) => {
+        handled.push(key);
+        if (key === "b") await new Promise<void>((resolve) => (finish = resolve));
+      })
+      .then(() => {
+        ended = true;
+      });
+    await clock.advance(10);
+    expect(handled).toEqual(["a", "b"]);
+    stop.abort();
+    await clock.advance(0);
+    expect(ended).toBe(false);
+    finish?.();
+    await running;
+    expect(clock.sleeping()).toBe(0);
+  });
+});

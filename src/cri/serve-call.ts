@@ -1,0 +1,133 @@
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type ServerUnaryCall,
+  type StatusObject,
+  status,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+import type { Logger } from "../lib/logger.ts";
+
+// Between grpc-js and the calls: promises, async iterables, an AbortSignal for a caller that went away.
+
+export interface CallContext {
+  readonly signal: AbortSignal;
+}
+export type UnaryRpc<Request, Response> = (request: Request, context: CallContext) => Promise<Response>;
+export type StreamRpc<Request, Response> = (
+  request: Request,
+  context: CallContext,
+) => AsyncIterable<Response>;
+
+/** Which calls a service can have; for `satisfies`. */
+export type ServiceCalls<Service> = { readonly [Name in keyof Service]?: CallOf<Service[Name]> };
+
+type CallOf<Method> = Method extends {
+  responseStream: infer Streams;
+  requestSerialize: (request: infer Request) => Buffer;
+  responseDeserialize: (bytes: Buffer) => infer Response;
+}
+  ? Streams extends true
+    ? StreamRpc<Request, Response>
+    : UnaryRpc<Request, Response>
+  : never;
+
+/** Calls of any service, by the names its definition has. */
+export type CallTable = Readonly<Record<string, AnyCall | undefined>>;
+type AnyCall = UnaryRpc<never, unknown> | StreamRpc<never, unknown>;
+export type ServiceDefinition = Readonly<
+  Record<string, { readonly path: string; readonly responseStream: boolean }>
+>;
+
+interface ServeOptions {
+  readonly logger: Logger;
+  /** The one place where errors become gRPC statuses. */
+  toStatus(error: unknown): Failure;
+}
+type Failure = Pick<StatusObject, "code" | "details">;
+
+/** For `server.addService`. What is not in the table answers UNIMPLEMENTED. */
+export function serveCalls(
+  service: ServiceDefinition,
+  calls: CallTable,
+  options: ServeOptions,
+): UntypedServiceImplementation {
+  const served: UntypedServiceImplementation = {};
+  for (const [key, { path, responseStream }] of Object.entries(service)) {
+    const call = calls[key];
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    if (!call) continue;
+    served[key] = responseStream
+      ? serveStream(call, { ...options, name })
+      : serveUnary(call, { ...options, name });
+  }
+  return served;
+}
+
+function serveUnary(
+  rpc: AnyCall,
+  { name, logger, toStatus }: ServeOptions & { name: string },
+): handleUnaryCall<unknown, unknown> {
+  return async (call, respond) => {
+    const began = performance.now();
+    try {
+      const response = await rpc(requestOf(call), { signal: signalOf(call) });
+      if (logger.debugging) logger.debug(name, { ms: Math.round(performance.now() - began) });
+      respond(null, response);
+    } catch (error) {
+      const answer = toStatus(error);
+      logFailure(logger, name, { answer, error });
+      respond(answer);
+    }
+  };
+}
+
+function serveStream(
+  rpc: AnyCall,
+  { name, logger, toStatus }: ServeOptions & { name: string },
+): handleServerStreamingCall<unknown, unknown> {
+  return async (call) => {
+    const signal = signalOf(call);
+    try {
+      const messages = rpc(requestOf(call), { signal });
+      if (!(Symbol.asyncIterator in messages)) throw new Error(`${name} does not answer with a stream`);
+      for await (const message of messages) {
+        if (call.write(message)) continue;
+        // The reader is slow: wait for it instead of piling up, unless it is gone.
+        await new Promise<void>((resolve) => {
+          call.once("drain", resolve);
+          signal.addEventListener("abort", () => resolve(), { once: true });
+        });
+        if (signal.aborted) break;
+      }
+      call.end();
+    } catch (error) {
+      const answer = toStatus(error);
+      logFailure(logger, name, { answer, error });
+      call.emit("error", Object.assign(new Error(answer.details), answer));
+    }
+  };
+}
+
+/** What a definition's own deserializer made is what that definition's call takes: the names tie them together. */
+function requestOf(call: { readonly request: unknown }): never {
+  return call.request as never;
+}
+
+/** Aborts when the caller cancels, its deadline passes, or its connection breaks. */
+function signalOf(call: Pick<ServerUnaryCall<unknown, unknown>, "on">): AbortSignal {
+  const controller = new AbortController();
+  call.on("cancelled", () => controller.abort(new Error("the caller went away")));
+  return controller.signal;
+}
+
+function logFailure(
+  logger: Logger,
+  name: string,
+  { answer, error }: { answer: Failure; error: unknown },
+): void {
+  const fields = { call: name, code: status[answer.code], details: answer.details };
+  const expected = answer.code !== status.UNKNOWN;
+  if (expected) logger.debug("call failed", fields);
+  else logger.warn("call failed", { ...fields, error });
+}

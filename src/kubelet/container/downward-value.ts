@@ -1,0 +1,87 @@
+import type { Container, Pod } from "../../api/objects.ts";
+import { milliUnits, parseQuantity, wholeUnits } from "../../api/quantity.ts";
+import { configError } from "./config-error.ts";
+
+export interface Addresses {
+  /** The primary one first. */
+  readonly podIps: readonly string[];
+  readonly hostIps: readonly string[];
+}
+
+/** A field of the pod as its containers are told it. */
+export function podField(pod: Pod, fieldPath: string, { podIps, hostIps }: Addresses): string {
+  const { metadata, spec } = pod;
+  const [, path, key = ""] = /^([^[]*)\['(.*)'\]$/s.exec(fieldPath) ?? [];
+  if (path === "metadata.labels") return own(metadata.labels, key);
+  if (path === "metadata.annotations") return own(metadata.annotations, key);
+  if (path !== undefined) throw configError(`field label does not support subscript: ${fieldPath}`);
+  switch (fieldPath) {
+    case "metadata.name":
+      return metadata.name ?? "";
+    case "metadata.namespace":
+      return metadata.namespace ?? "";
+    case "metadata.uid":
+      return metadata.uid ?? "";
+    case "spec.host":
+    case "spec.nodeName":
+      return spec?.nodeName ?? "";
+    case "spec.serviceAccountName":
+      return spec?.serviceAccountName ?? "";
+    case "status.hostIP":
+      return hostIps[0] ?? "";
+    case "status.hostIPs":
+      return hostIps.join(",");
+    case "status.podIP":
+      return podIps[0] ?? "";
+    case "status.podIPs":
+      return podIps.join(",");
+    default:
+      throw configError(`unsupported fieldPath: ${fieldPath}`);
+  }
+}
+
+function own(values: Readonly<Record<string, string>> | undefined, key: string): string {
+  return values && Object.hasOwn(values, key) ? (values[key] ?? "") : "";
+}
+
+type ResourceList = Readonly<Record<string, string>>;
+
+interface ResourceFieldRef {
+  readonly containerName?: string;
+  readonly divisor?: string;
+  readonly resource: string;
+}
+
+/**
+ * A request or limit in units of the divisor, rounded up. A limit that the container does not have is the pod's, and
+ * what the node can give where the pod has none either.
+ */
+export function resourceField(
+  { pod, container, allocatable }: { pod: Pod; container: Container; allocatable: ResourceList },
+  ref: ResourceFieldRef,
+): string {
+  const { resources = {} } = ref.containerName ? findContainer(pod, ref.containerName) : container;
+  const [, kind, name = ""] =
+    /^(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)$/.exec(ref.resource) ?? [];
+  if (kind === undefined) throw configError(`unsupported container resource : ${ref.resource}`);
+  const amount = kind === "limits" ? limitOf(name, resources.limits) : (resources.requests?.[name] ?? "0");
+
+  const units = name === "cpu" ? milliUnits : wholeUnits;
+  const divisor = parseQuantity(ref.divisor ?? "0").nanos === 0n ? "1" : (ref.divisor ?? "1");
+  return String(Math.ceil(units(parseQuantity(amount)) / units(parseQuantity(divisor))));
+
+  function limitOf(resource: string, limits: ResourceList | undefined): string {
+    const given = [limits?.[resource], pod.spec?.resources?.limits?.[resource]].find(
+      (limit) => limit !== undefined && parseQuantity(limit).nanos !== 0n,
+    );
+    if (given !== undefined || resource.startsWith("hugepages-")) return given ?? "0";
+    return allocatable[resource] ?? "0";
+  }
+}
+
+function findContainer({ spec }: Pod, name: string): Container {
+  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  const found = all.find((container) => container.name === name);
+  if (!found) throw configError(`container ${name} not found`);
+  return found;
+}

@@ -1,0 +1,142 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { status as grpcStatus } from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Container, PodSpec } from "../../api/objects.ts";
+import type { EventToRecord } from "../../client/event-recorder.ts";
+import { ImageStatusResponse } from "../../cri/generated/cri.ts";
+import { defaultCpuSettings } from "./linux-resources.ts";
+import { makePodWith } from "./make-pod.fixture.ts";
+import { type ContainerDeps, type PrepareRequest, prepareContainer } from "./prepare-container.ts";
+
+let root: string;
+let events: EventToRecord[];
+let deps: ContainerDeps;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "container-"));
+  events = [];
+  await mkdir(join(root, "volume"));
+  deps = {
+    sources: {
+      getConfigMap: async (_, name) =>
+        name === "odd"
+          ? { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { "a=b": "1" } }
+          : undefined,
+      getSecret: async () => undefined,
+      getService: async () => undefined,
+      listServices: async () => [],
+    },
+    cri: {
+      images: {
+        imageStatus: async () => ImageStatusResponse.fromPartial({ image: { uid: { value: 101n } } }),
+      },
+    },
+    volumes: { resolveSubPath: async (volume, subPath, uid) => join(volume.hostPath, uid, subPath) },
+    recorder: { record: (_, event) => void events.push(event) },
+    node: () => ({
+      memoryBytes: 8e9,
+      allocatable: {},
+      hostIps: ["192.0.2.1"],
+      machine: { cgroupVersion: 1, limitsSwap: false, selinux: false, hugePageSizes: [], thermalPaths: [] },
+    }),
+    recursiveReadOnly: () => false,
+    dataDirectory: join(root, "data"),
+    logsDirectory: join(root, "logs"),
+    clusterDomain: "cluster.local",
+    cpu: defaultCpuSettings,
+    seccompDefault: false,
+  };
+});
+
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+function prepare(
+  container: Partial<Container> = {},
+  { spec = {}, ...rest }: Partial<PrepareRequest> & { spec?: Partial<PodSpec> } = {},
+) {
+  return prepareContainer(deps, {
+    ...makePodWith(container, spec),
+    attempt: 1,
+    restartDelayMs: 0,
+    imageRef: "sha256:1",
+    podIps: ["10.0.0.2"],
+    volumes: new Map([["v", { hostPath: join(root, "volume"), readOnly: false }]]),
+    signal: new AbortController().signal,
+    ...rest,
+  });
+}
+
+describe("prepareContainer", () => {
+  test("brings environment, mounts and files together", async () => {
+    await writeFile(join(root, "volume/env"), "KEY='filed'\n");
+    const config = await prepare({
+      args: ["$(IP) $(FILE)"],
+      env: [
+        { name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+        { name: "FILE", valueFrom: { fileKeyRef: { volumeName: "v", path: "env", key: "KEY" } } },
+      ],
+      volumeMounts: [{ name: "v", mountPath: "/data", subPath: "sub" }],
+    });
+    expect(config.args).toEqual(["10.0.0.2 filed"]);
+    expect(config.linux?.securityContext?.runAsUser).toEqual({ value: 101n });
+    expect(config.linux?.resources?.oomScoreAdj).toBe(1_000n);
+
+    const [volume, hosts, message] = config.mounts;
+    expect(config.mounts.map(({ containerPath }) => containerPath)).toEqual([
+      "/data",
+      "/etc/hosts",
+      "/dev/termination-log",
+    ]);
+    expect(volume?.hostPath).toBe(join(root, "volume/u-1/sub"));
+    expect(await readFile(hosts?.hostPath ?? "", "utf8")).toContain("10.0.0.2\tweb\n");
+    expect(message?.hostPath.startsWith(join(root, "data/pods/u-1/containers/c/"))).toBe(true);
+    expect((await stat(join(root, "logs/shop_web_u-1/c"))).isDirectory()).toBe(true);
+  });
+
+  test("on the node's network the pod's address is the node's, and so is the hosts file", async () => {
+    const env = [{ name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }];
+    const config = await prepare({ env }, { spec: { hostNetwork: true }, podIps: [] });
+    expect(config.envs[0]?.value.toString()).toBe("192.0.2.1");
+    const hosts = await readFile(config.mounts[0]?.hostPath ?? "", "utf8");
+    expect(hosts).toBe(
+      `# Kubernetes-managed hosts file (host network).\n${await readFile("/etc/hosts", "utf8")}`,
+    );
+  });
+
+  test("says which variables were left out", async () => {
+    await prepare({ envFrom: [{ configMapRef: { name: "odd" } }] });
+    expect(events).toMatchObject([{ type: "Warning", reason: "InvalidEnvironmentVariableNames" }]);
+  });
+
+  test("what cannot be made leaves no files behind", async () => {
+    const refused = [
+      prepare({ env: [{ name: "X", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] }),
+      prepare({ securityContext: { runAsNonRoot: true, runAsUser: 0 } }),
+      prepare({ volumeMounts: [{ name: "none", mountPath: "/x" }] }),
+    ];
+    const messages = await Promise.all(refused.map((each) => each.catch((error: Error) => error.message)));
+    expect(messages).toEqual([
+      'secret "s" not found',
+      'container\'s runAsUser breaks non-root policy (pod: "web_shop(u-1)", container: c)',
+      'cannot find volume "none" to mount into container "c"',
+    ]);
+    expect(await readdir(root)).toEqual(["volume"]);
+  });
+
+  test("a runtime that does not know the image is told in its own words", async () => {
+    const unavailable = Object.assign(new Error("14 UNAVAILABLE: gone"), {
+      code: grpcStatus.UNAVAILABLE,
+      details: "gone",
+    });
+    deps = { ...deps, cri: { images: { imageStatus: () => Promise.reject(unavailable) } } };
+    await expect(prepare()).rejects.toMatchObject({ reason: "CreateContainerConfigError", message: "gone" });
+  });
+
+  test("an abort is no failure of the container", async () => {
+    const signal = AbortSignal.abort(new Error("stopping"));
+    deps = { ...deps, cri: { images: { imageStatus: () => Promise.reject(new Error("cancelled")) } } };
+    await expect(prepare({}, { signal })).rejects.toThrow("stopping");
+  });
+});

@@ -1,0 +1,59 @@
+import { mkdir, readFile } from "node:fs/promises";
+import type { Pod } from "../../api/objects.ts";
+import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { PodSandboxConfig } from "../../cri/generated/cri.ts";
+import { StartError } from "../start-error.ts";
+import type { CgroupSettings } from "./cgroup-parent.ts";
+import type { CpuSettings } from "./linux-resources.ts";
+import type { NodeFacts } from "./node-facts.ts";
+import { parseResolvConf } from "./parse-resolv-conf.ts";
+import { podDns } from "./pod-dns.ts";
+import { podLogDirectory } from "./pod-paths.ts";
+import { buildSandboxConfig } from "./sandbox-config.ts";
+
+export interface SandboxDeps {
+  readonly recorder: EventRecorder;
+  /** As they are now: addresses and what can be given change. */
+  readonly node: () => NodeFacts;
+  /** One directory a pod; upstream's is /var/log/pods. */
+  readonly logsDirectory: string;
+  readonly clusterDns: readonly string[];
+  readonly clusterDomain: string;
+  /** The node's resolv.conf; empty where pods are not to use it. */
+  readonly resolvConf: string;
+  readonly cgroups: CgroupSettings | undefined;
+  readonly cpu: CpuSettings;
+}
+
+/**
+ * The configuration of the pod's sandbox, with the directory for its logs made. Records what was changed to fit.
+ * Throws a StartError, `FailedCreatePodSandBox`, whose message is the cause alone.
+ */
+export async function prepareSandbox(
+  deps: SandboxDeps,
+  { pod, attempt }: { readonly pod: Pod; readonly attempt: number },
+): Promise<PodSandboxConfig> {
+  const { clusterDns, clusterDomain, cgroups, cpu, resolvConf } = deps;
+  try {
+    const logDirectory = podLogDirectory(deps.logsDirectory, pod);
+    const { hostIps, machine } = deps.node();
+    const resolver = resolvConf ? parseResolvConf(await readFile(resolvConf, "utf8")) : undefined;
+    const dns = podDns(pod, { clusterDns, clusterDomain, resolver, nodeIps: hostIps });
+    const config = buildSandboxConfig({
+      pod,
+      attempt,
+      logDirectory,
+      dns: dns.config,
+      clusterDomain,
+      cgroups,
+      machine,
+      cpu,
+    });
+    await mkdir(logDirectory, { recursive: true, mode: 0o755 });
+    for (const warning of dns.warnings) deps.recorder.record(pod, warning);
+    return config;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new StartError("FailedCreatePodSandBox", message, { cause: error });
+  }
+}

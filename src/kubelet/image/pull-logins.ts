@@ -1,0 +1,38 @@
+import type { Pod, Secret } from "../../api/objects.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { parseImageName } from "./image-name.ts";
+import { readPullSecret } from "./read-pull-secret.ts";
+import { findLogins, type KeyringEntry, type RegistryLogin } from "./registry-keyring.ts";
+
+export interface PullLogins {
+  /** To be tried in order; none: pull without. */
+  readonly logins: readonly RegistryLogin[];
+  /** Names of pull secrets that could not be had. */
+  readonly missing: readonly string[];
+}
+
+/** What the pod's pull secrets have for an image. Goes on without secrets that are not there. */
+export async function findPullLogins(
+  { getSecret, logger }: { getSecret: SecretGetter; logger: Logger },
+  { pod, image }: { pod: Pod; image: string },
+): Promise<PullLogins> {
+  const names = (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
+  const namespace = pod.metadata.namespace ?? "";
+  const secrets = await Promise.all(
+    names.map(async (name) => {
+      try {
+        return await getSecret(namespace, name);
+      } catch (error) {
+        logger.warn("a pull secret could not be read", { namespace, secret: name, error });
+        return undefined;
+      }
+    }),
+  );
+  const entries: KeyringEntry[] = secrets.flatMap((secret) => (secret ? readPullSecret(secret) : []));
+  return {
+    logins: findLogins(parseImageName(image).repository, entries),
+    missing: names.filter((_, i) => secrets[i] === undefined),
+  };
+}
+
+export type SecretGetter = (namespace: string, name: string) => Promise<Secret | undefined>;

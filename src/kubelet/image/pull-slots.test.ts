@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { createPullSlots } from "./pull-slots.ts";
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Tasks that end when told. */
+function harness(count: number) {
+  const slots = createPullSlots(count);
+  const running = new Map<string, () => void>();
+  const started: string[] = [];
+  const run = (name: string, signal = new AbortController().signal) =>
+    slots.run(signal, () => {
+      started.push(name);
+      return new Promise<void>((resolve) => running.set(name, resolve));
+    });
+  const finish = async (name: string) => {
+    running.get(name)?.();
+    await settle();
+  };
+  return { run, finish, started };
+}
+
+test("no more at a time than there are slots, the others in order", async () => {
+  const { run, finish, started } = harness(2);
+  void Promise.all(["a", "b", "c", "d"].map((name) => run(name)));
+  await settle();
+  expect(started).toEqual(["a", "b"]);
+  await finish("b");
+  expect(started).toEqual(["a", "b", "c"]);
+  await finish("a");
+  expect(started).toEqual(["a", "b", "c", "d"]);
+});
+
+test("who gives up waiting leaves the queue, and its slot goes to the next", async () => {
+  const { run, finish, started } = harness(1);
+  const impatient = new AbortController();
+  const first = run("a");
+  const second = run("b", impatient.signal);
+  const third = run("c");
+  impatient.abort(new Error("enough"));
+  await expect(second).rejects.toThrow("enough");
+  await finish("a");
+  await finish("c");
+  await Promise.all([first, third]);
+  expect(started).toEqual(["a", "c"]);
+  await expect(run("d", impatient.signal)).rejects.toThrow("enough");
+  void run("e");
+  await settle();
+  expect(started).toEqual(["a", "c", "e"]);
+});
+
+test("a task that fails gives its slot back", async () => {
+  const slots = createPullSlots(1);
+  const { signal } = new AbortController();
+  await expect(slots.run(signal, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  expect(await slots.run(signal, async () => "next")).toBe("next");
+});

@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import { silentLogger } from "../../lib/logger.ts";
+import { defaultKubeletConfiguration } from "../configuration/kubelet-configuration.ts";
+import { gib, settle, setUpPuller } from "./image-puller.fixture.ts";
+
+const reports = Array.from({ length: 70 }, (_, i) => ({
+  atMs: (i + 1) * 1_000,
+  offset: Math.floor(((i + 1) / 70) * 4 * gib),
+  total: 4 * gib,
+}));
+const progressEvents = (events: readonly string[]) =>
+  events.filter((event) => event.includes("Container image"));
+
+test("3542-6 events at the interval, and only then", async () => {
+  const { ensure, events, clock, withProgress } = setUpPuller({ reports });
+  const pulling = ensure();
+  await clock.advance(70_000);
+  await pulling;
+  expect(events).toEqual([
+    'Normal Pulling Pulling image "app" spec.containers{web}',
+    "Normal Pulling Pulling Container image app: 1.7Gi of 4Gi spec.containers{web}",
+    "Normal Pulling Pulling Container image app: 3.4Gi of 4Gi spec.containers{web}",
+    'Normal Pulled Successfully pulled image "app" in 1m10s (1m10s including waiting). Image size: 0 bytes. spec.containers{web}',
+  ]);
+  expect(withProgress[0]).toMatchObject({
+    granularityType: 1,
+    interval: { value: 1n },
+    noProgressTimeout: { value: 10 },
+    request: { noProgressTimeout: { value: 10 } },
+    verbosity: true,
+  });
+});
+
+test("3542-6 by size", async () => {
+  const config = {
+    ...defaultKubeletConfiguration,
+    imagePullProgress: { kind: "size", intervalBytes: gib },
+  } as const;
+  const { ensure, events, clock } = setUpPuller({ reports }, { config });
+  const pulling = ensure();
+  await clock.advance(70_000);
+  await pulling;
+  expect(progressEvents(events).map((event) => /: (.*) spec/.exec(event)?.[1])).toEqual([
+    "1Gi of 4Gi",
+    "2.1Gi of 4Gi",
+    "3.1Gi of 4Gi",
+  ]);
+});
+
+test("3542-5 none: the runtime is asked for no reports, the timeout stays", async () => {
+  const config = { ...defaultKubeletConfiguration, imagePullProgress: { kind: "none" } } as const;
+  const { ensure, withProgress } = setUpPuller({}, { config });
+  await ensure();
+  expect(withProgress[0]).toMatchObject({
+    granularityType: 2,
+    interval: undefined,
+    noProgressTimeout: { value: 10 },
+  });
+});
+
+test("whoever asks sees it now", async () => {
+  const { ensure, puller, clock } = setUpPuller({ reports });
+  const stop = new AbortController();
+  const offsets: number[] = [];
+  const following = (async () => {
+    for await (const [pull] of puller.followProgress("uid-1", stop.signal)) offsets.push(pull?.offset ?? -1);
+  })();
+  const pulling = ensure();
+  await clock.advance(2_000);
+  const offset = reports[1]?.offset ?? 0;
+  expect(puller.progress("uid-1")).toEqual([
+    {
+      image: "app",
+      container: "web",
+      startedAt: "2030-01-01T00:00:00.000Z",
+      offset: offset,
+      total: 4 * gib,
+      layers: [{ digest: "sha256:l", offset: offset, total: 0, stage: "downloading" }],
+    },
+  ]);
+  await clock.advance(68_000);
+  await pulling;
+  await settle();
+  stop.abort();
+  await following;
+  expect(offsets[0]).toBe(-1);
+  expect(offsets.at(-1)).toBe(-1);
+  expect(offsets.length).toBeGreaterThan(70);
+});
+
+test("3542-7 a runtime without the call is asked the old way, found out once and said once", async () => {
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (message: string) => warnings.push(message) };
+  const { ensure, events, plain, withProgress } = setUpPuller({ hasProgress: false }, { logger });
+  await Promise.all([ensure(), ensure()]);
+  await ensure();
+  expect(withProgress).toHaveLength(2);
+  expect(plain).toHaveLength(3);
+  expect(plain[0]).toMatchObject({ noProgressTimeout: { value: 10 } });
+  expect(warnings).toEqual(["the runtime has no PullImageWithProgress: images are pulled without progress"]);
+  expect(progressEvents(events)).toEqual([]);
+});
+
+test("3542-12 gate off: the plain call, without a timeout and without progress", async () => {
+  const { ensure, events, plain, withProgress } = setUpPuller(
+    { reports },
+    { features: { ImagePullProgress: false } },
+  );
+  await ensure();
+  expect(withProgress).toHaveLength(0);
+  expect(plain).toMatchObject([{ noProgressTimeout: undefined }]);
+  expect(progressEvents(events)).toEqual([]);
+});

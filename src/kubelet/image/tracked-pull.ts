@@ -1,0 +1,100 @@
+import type { CriClient } from "../../cri/cri-client.ts";
+import { AuthConfig, type ImageSpec, PodSandboxConfig } from "../../cri/generated/cri.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { ImagePullProgress } from "../configuration/image-pull-progress.ts";
+import type { ImageRequest } from "./image-puller.ts";
+import type { ProgressBoard } from "./progress-board.ts";
+import { isEventDue, type LastTold, progressMessage } from "./progress-event.ts";
+import { criErrorText, joinErrors } from "./pull-failure.ts";
+import type { RegistryLogin } from "./registry-keyring.ts";
+import type { PullReport, RuntimePullCall } from "./runtime-pull.ts";
+
+export interface Pull extends ImageRequest {
+  /** As the pod names it. */
+  readonly image: string;
+  /** As the runtime is asked for it. */
+  readonly spec: ImageSpec;
+  /** Puts an event about the container on its pod. */
+  readonly say: (type: "Normal" | "Warning", reason: string, message: string) => void;
+}
+
+export interface Pulled {
+  readonly imageRef: string;
+  /** 0 when the runtime does not say. */
+  readonly sizeBytes: bigint;
+  readonly tookMs: number;
+}
+
+export interface TrackedPullOptions {
+  readonly cri: Pick<CriClient, "images">;
+  readonly clock: Clock;
+  readonly board: ProgressBoard;
+  /** When the pod's events tell of it. */
+  readonly every: ImagePullProgress;
+  readonly runtimePull: (call: RuntimePullCall) => Promise<string>;
+}
+
+/** A pull that is on the board while it runs, and in the pod's events when it takes long. */
+export async function trackedPull(
+  options: TrackedPullOptions,
+  { logins, ...pull }: Pull & { logins: readonly RegistryLogin[] },
+): Promise<Pulled> {
+  const { clock, board, every } = options;
+  const { pod, container, image, say } = pull;
+  const startedAt = clock.now();
+  const posted = board.post(pod.metadata.uid ?? "", {
+    image,
+    container: container.name,
+    startedAt: new Date(startedAt).toISOString(),
+    offset: 0,
+    total: 0,
+    layers: [],
+  });
+  let told: LastTold = { atMs: startedAt, offset: 0 };
+  function onReport(report: PullReport): void {
+    posted.update(report);
+    const now = clock.now();
+    // The next login, or a server that began anew, starts from nothing.
+    if (report.offset < told.offset) told = { ...told, offset: report.offset };
+    if (!isEventDue(every, told, { ...report, now })) return;
+    told = { atMs: now, offset: report.offset };
+    say("Normal", "Pulling", progressMessage(image, report));
+  }
+  try {
+    const imageRef = await tryLogins(options, { ...pull, logins, onReport });
+    return { imageRef, sizeBytes: await sizeOf(options, pull), tookMs: clock.now() - startedAt };
+  } finally {
+    posted.remove();
+  }
+}
+
+/** One login after the other; without one where there is none. */
+async function tryLogins(
+  { runtimePull }: TrackedPullOptions,
+  attempt: Pull & { logins: readonly RegistryLogin[]; onReport: (report: PullReport) => void },
+): Promise<string> {
+  const { pod, spec, logins, signal, onReport } = attempt;
+  const { name = "", namespace = "", uid = "" } = pod.metadata;
+  const sandboxConfig = PodSandboxConfig.fromPartial({ metadata: { name, namespace, uid } });
+  const errors: unknown[] = [];
+  for (const login of logins.length > 0 ? logins : [undefined]) {
+    const auth = login && AuthConfig.fromPartial(login);
+    try {
+      return await runtimePull({ request: { image: spec, auth, sandboxConfig }, signal, onReport });
+    } catch (error) {
+      signal.throwIfAborted();
+      errors.push(error);
+    }
+  }
+  throw new Error(joinErrors(errors.map(criErrorText)), { cause: errors[0] });
+}
+
+async function sizeOf({ cri }: TrackedPullOptions, { spec, signal }: Pull): Promise<bigint> {
+  try {
+    const { image } = await cri.images.imageStatus({ image: spec, verbose: false }, { signal });
+    return image?.size ?? 0n;
+  } catch {
+    // The image is here; how large it is, is only worth a word in an event.
+    return 0n;
+  }
+}

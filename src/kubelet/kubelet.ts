@@ -1,0 +1,192 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import type { Features } from "../api/feature-gates.ts";
+import type { Client } from "../client/client.ts";
+import { createEventRecorder } from "../client/event-recorder.ts";
+import { createInformer } from "../client/informer.ts";
+import type { CriClient } from "../cri/cri-client.ts";
+import { type BackoffPolicy, retry } from "../lib/backoff.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { KubeletConfiguration } from "./configuration/kubelet-configuration.ts";
+import { inspectPod } from "./container/inspect-pod.ts";
+import { readMachineFacts } from "./container/read-machine-facts.ts";
+import { findOrphans } from "./find-orphans.ts";
+import { runHousekeeping } from "./housekeeping/run-housekeeping.ts";
+import { createImagePuller } from "./image/create-image-puller.ts";
+import { runNodeLease } from "./node/node-lease.ts";
+import { createNodeStatusUpdater } from "./node/node-status-updater.ts";
+import { readMachine } from "./node/read-machine.ts";
+import { nodeView } from "./node-view.ts";
+import { createPodObserver } from "./pod-observer.ts";
+import { createPodSource } from "./pod-source.ts";
+import { createPodWorkers } from "./pod-workers.ts";
+import { createProber } from "./probe/create-prober.ts";
+import { createHandlers } from "./probe/handler/create-handlers.ts";
+import { createProbeMetrics } from "./probe/probe-metrics.ts";
+import { createReferencedObjects } from "./referenced-objects.ts";
+import { createStatusWriter } from "./status/status-writer.ts";
+import { createPodVolumes } from "./volume/create-pod-volumes.ts";
+import { createWorkerFactory } from "./worker-factory.ts";
+
+export interface KubeletOptions {
+  readonly client: Client;
+  readonly cri: CriClient;
+  readonly nodeName: string;
+  readonly dataDir: string;
+  readonly config: KubeletConfiguration;
+  readonly features: Features;
+  readonly version: string;
+  /** Instead of the machine's own addresses. */
+  readonly nodeIps?: readonly string[];
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+/** A node's agent. Its pods go on when it stops; the next one takes them over. */
+export interface Kubelet {
+  /** Resolves once the node is registered and every pod that it should run is known. */
+  readonly ready: Promise<void>;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const runtimePolicy: BackoffPolicy = { initialMs: 50, maxMs: 2_000, factor: 2, resetAfterMs: 60_000 };
+
+/** Puts the parts together: sources of pods above, the runtime below, one worker for each pod in between. */
+export async function createKubelet(options: KubeletOptions, signal: AbortSignal): Promise<Kubelet> {
+  const { client, cri, nodeName, config, features, logger, clock = systemClock, dataDir } = options;
+  const podsDir = join(dataDir, "pods");
+  await mkdir(podsDir, { recursive: true, mode: 0o750 });
+  const common = { client, cri, clock, logger, features, config };
+  const [machine, machineFacts, runtime] = await Promise.all([
+    readMachine({ dataDir }),
+    readMachineFacts(),
+    retry(() => cri.runtime.version({ version: "0.1.0" }, { signal }), {
+      policy: runtimePolicy,
+      clock,
+      signal,
+      onFailure: (error) => logger.warn("the runtime does not answer yet", { error }),
+    }),
+  ]);
+
+  const recorder = createEventRecorder({ client, component: "kubelet", host: nodeName, clock, logger });
+  const nodeStatus = createNodeStatusUpdater({
+    ...common,
+    recorder,
+    node: {
+      name: nodeName,
+      ...(options.nodeIps && { nodeIps: options.nodeIps }),
+      labels: config.nodeLabels,
+      taints: config.registerWithTaints,
+      maxPods: config.maxPods,
+      kubeletVersion: options.version,
+      kubeletPort: config.enableServer ? config.port : 0,
+    },
+    readMachine: () => readMachine({ dataDir }),
+    register: config.registerNode,
+    updateFrequencyMs: config.nodeStatusUpdateFrequencyMs,
+    reportFrequencyMs: config.nodeStatusReportFrequencyMs,
+  });
+  const node = nodeView({ nodeStatus, nodeName, nodeIps: options.nodeIps, machine, machineFacts });
+  const objects = createReferencedObjects(common);
+  const volumes = createPodVolumes({ ...common, podsDir, objects, node });
+  const observer = createPodObserver({
+    ...common,
+    inspect: (listing) => inspectPod({ cri, dataDirectory: dataDir }, listing),
+  });
+  const registry = new Registry();
+  const prober = createProber({
+    ...common,
+    handlers: createHandlers(cri),
+    recorder,
+    kubeletStartedAtMs: clock.now(),
+    random: Math.random,
+    metrics: createProbeMetrics(registry),
+    hostIp: () => node().hostIps[0],
+  });
+  const images = createImagePuller({ ...common, recorder, getSecret: objects.getSecret });
+  const writer = createStatusWriter(common);
+  const services = createInformer({ ...common, resource: "services" });
+  const runtimeClasses = createInformer({ ...common, resource: "runtimeclasses" });
+  const workers = createPodWorkers({
+    logger,
+    createWorker: createWorkerFactory({
+      ...common,
+      recorder,
+      images,
+      volumes,
+      observer,
+      prober,
+      writer,
+      objects,
+      services,
+      runtimeClasses,
+      node,
+      runtimeName: runtime.runtimeName,
+      dataDir,
+    }),
+  });
+  const pods = createInformer({ ...common, resource: "pods", fieldSelector: `spec.nodeName=${nodeName}` });
+  const source = createPodSource({
+    ...common,
+    pods,
+    workers,
+    nodeName,
+    staticPodPath: config.staticPodPath,
+    node: () => nodeStatus.registered,
+  });
+
+  observer.onChange(workers.noticed);
+  prober.onChange(workers.noticed);
+  objects.onChange(workers.retryNow);
+  volumes.onChange((podUid) => {
+    const pod = workers.find(podUid);
+    if (pod)
+      volumes.refresh(pod, signal).catch((error) => logger.warn("a volume was not refreshed", { error }));
+  });
+
+  /** What a kubelet before this one left running, or lying about, of pods that nobody asks for any more. */
+  async function endOrphans(): Promise<void> {
+    await source.synced;
+    for (const orphan of findOrphans(observer.list(), workers.has)) {
+      workers.update({ pod: orphan, removed: true, inApi: undefined });
+    }
+    for (const podUid of await volumes.podsOnDisk()) {
+      if (!workers.has(podUid)) await volumes.tearDown(podUid);
+    }
+  }
+
+  return {
+    ready: Promise.all([nodeStatus.registered, source.synced]).then(() => {}),
+    async run(stop) {
+      const stopped = AbortSignal.any([signal, stop]);
+      const observing = observer.run(stopped);
+      // Workers decide by what runs: nothing may be decided before that is known.
+      const sourcing = observer.synced.then(() => Promise.all([source.run(stopped), endOrphans()]));
+      await Promise.all([
+        observing,
+        sourcing,
+        workers.run(stopped),
+        recorder.run(stopped),
+        nodeStatus.run(stopped),
+        runNodeLease(
+          {
+            ...common,
+            nodeName,
+            node: nodeStatus.node,
+            leaseDurationSeconds: config.nodeLeaseDurationSeconds,
+          },
+          stopped,
+        ),
+        writer.run(stopped),
+        objects.run(stopped),
+        volumes.run(stopped),
+        services.run(stopped),
+        runtimeClasses.run(stopped),
+        runHousekeeping({ ...config, ...common, observer }, stopped),
+      ]);
+      prober.close();
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { NodeFacts as ContainerNodeFacts, MachineFacts } from "./container/node-facts.ts";
+import type { NodeStatusUpdater } from "./node/node-status-updater.ts";
+import type { Machine } from "./node/read-machine.ts";
+import type { NodeFacts as VolumeNodeFacts } from "./volume/volume-request.ts";
+
+export interface NodeViewOptions {
+  readonly nodeStatus: Pick<NodeStatusUpdater, "node">;
+  readonly nodeName: string;
+  readonly nodeIps: readonly string[] | undefined;
+  readonly machine: Machine;
+  readonly machineFacts: MachineFacts;
+}
+
+/** The node as pods see it: what the API has of it, and until it has something, what the machine is. */
+export function nodeView(options: NodeViewOptions): () => ContainerNodeFacts & VolumeNodeFacts {
+  const { nodeStatus, nodeName, machine, machineFacts } = options;
+  const measured = { cpu: `${machine.cpus}`, memory: `${machine.memoryBytes}` };
+  return () => {
+    const { metadata, status } = nodeStatus.node() ?? {};
+    return {
+      name: nodeName,
+      labels: metadata?.labels ?? {},
+      memoryBytes: machine.memoryBytes,
+      allocatable: status?.allocatable ?? measured,
+      hostIps: options.nodeIps ?? machine.addresses,
+      machine: machineFacts,
+    };
+  };
+}

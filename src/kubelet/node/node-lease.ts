@@ -1,0 +1,87 @@
+import type { Lease, Node } from "../../api/objects.ts";
+import { StatusError } from "../../api/status-error.ts";
+import type { Client } from "../../client/client.ts";
+import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { formatMicroTime } from "../format-time.ts";
+
+export interface NodeLeaseOptions {
+  readonly client: Pick<Client, "create" | "get" | "update">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly nodeName: string;
+  /** The lease is the node's, and goes with it: undefined as long as that is not registered. */
+  readonly node: () => Node | undefined;
+  readonly leaseDurationSeconds?: number;
+}
+
+const namespace = "kube-node-lease";
+const retryPolicy: BackoffPolicy = { initialMs: 200, maxMs: 7_000, factor: 2, resetAfterMs: 60_000 };
+
+/** Renews the node's lease, four times in the time for which it is good: how a control plane sees that it lives. */
+export async function runNodeLease(options: NodeLeaseOptions, signal: AbortSignal): Promise<void> {
+  const { client, clock, logger, nodeName, leaseDurationSeconds = 40 } = options;
+  const key = { namespace, name: nodeName };
+
+  function renewed(lease: Lease): Lease {
+    const { uid } = options.node()?.metadata ?? {};
+    const owner = { apiVersion: "v1", kind: "Node", name: nodeName, uid: uid ?? "" };
+    const { ownerReferences } = lease.metadata;
+    return {
+      ...lease,
+      metadata: {
+        ...lease.metadata,
+        ...(uid && !ownerReferences?.length && { ownerReferences: [owner] }),
+      },
+      spec: {
+        ...lease.spec,
+        holderIdentity: nodeName,
+        leaseDurationSeconds,
+        renewTime: formatMicroTime(clock.now()),
+      },
+    };
+  }
+
+  async function fetchOrCreate(): Promise<Lease> {
+    try {
+      return await client.update("leases", renewed(await client.get("leases", key, { signal })), { signal });
+    } catch (error) {
+      if (!isRefused(error, 404)) throw error;
+      const metadata = { name: nodeName, namespace };
+      const lease = renewed({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata });
+      return client.create("leases", lease, { signal });
+    }
+  }
+
+  /** From what was last answered: one round trip. Somebody else's change, or none any more, is looked at anew. */
+  async function renew(lease: Lease | undefined): Promise<Lease> {
+    if (!lease) return fetchOrCreate();
+    try {
+      return await client.update("leases", renewed(lease), { signal });
+    } catch (error) {
+      if (isRefused(error, 409) || isRefused(error, 404)) return fetchOrCreate();
+      throw error;
+    }
+  }
+
+  try {
+    let lease: Lease | undefined;
+    for (;;) {
+      const from = lease;
+      lease = await retry(() => renew(from), {
+        policy: retryPolicy,
+        clock,
+        signal,
+        onFailure: (error) => logger.warn("node lease not renewed, trying again", { node: nodeName, error }),
+      });
+      await clock.sleep((leaseDurationSeconds * 1_000) / 4, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+function isRefused(error: unknown, code: number): boolean {
+  return error instanceof StatusError && error.code === code;
+}

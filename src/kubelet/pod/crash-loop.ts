@@ -1,0 +1,37 @@
+import type { Pod } from "../../api/objects.ts";
+import type { ObservedContainer } from "../observed-pod.ts";
+
+const firstDelayMs = 10_000;
+/** One that ran this long has shown that it can: its next failure is a first one again. */
+const stableMs = 10 * 60_000;
+
+export const defaultMaxRestartDelayMs = 300_000;
+
+interface RestartDelay {
+  /** How long the restart of this container waits after its end. */
+  readonly nowMs: number;
+  /** How long the restart of its successor will. */
+  readonly nextMs: number;
+}
+
+/**
+ * The back-off of a crash loop: at once, then 10 s, 20 s and so on. It is kept with the containers themselves (each is
+ * made with the delay that applies after it), so that a kubelet that starts anew goes on where the last one was.
+ */
+export function restartDelayMs(observed: ObservedContainer, maxDelayMs: number): RestartDelay {
+  const { state } = observed;
+  const wasStable = state.kind === "exited" && state.finishedAtMs - state.startedAtMs > stableMs;
+  const nowMs = wasStable ? 0 : Math.min(observed.restartDelayMs, maxDelayMs);
+  return { nowMs, nextMs: Math.min(nowMs === 0 ? firstDelayMs : nowMs * 2, maxDelayMs) };
+}
+
+export function crashLoopMessage(pod: Pod, containerName: string, delayMs: number): string {
+  const { name, namespace, uid } = pod.metadata;
+  return `back-off ${formatDelay(delayMs)} restarting failed container=${containerName} pod=${name}_${namespace}(${uid})`;
+}
+
+/** As Go prints durations: `10s`, `1m20s`, `5m0s`. */
+function formatDelay(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}

@@ -1,0 +1,299 @@
+import type { Container, Pod } from "../../api/objects.ts";
+import { type BackoffPolicy, type BackoffState, backOff } from "../../lib/backoff.ts";
+import { createWakeUp } from "../../lib/wake-up.ts";
+import type { PodObserver } from "../pod-observer.ts";
+import type { Prober } from "../probe/prober.ts";
+import type { PodEnding, StartProblem, StatusFacts } from "../status/status-facts.ts";
+import type { StatusWriter } from "../status/status-writer.ts";
+import { decidePodActions, type PodPlan } from "./decide-pod-actions.ts";
+import { graceSeconds, type PodActionDeps, runPodActions } from "./run-pod-actions.ts";
+import { stopPod } from "./stop-pod.ts";
+
+/** What the kubelet has of one pod: the worker reads it anew at each step. */
+export interface PodSubject {
+  /** As its source has it now. */
+  readonly pod: Pod;
+  /** Gone from its source: deleted from the API without waiting for us, or its file removed. */
+  readonly removed: boolean;
+  /** The object in the API that shows the status: the pod itself, a static pod's mirror, or not there (yet). */
+  readonly inApi: Pod | undefined;
+}
+
+export interface PodWorkerDeps extends PodActionDeps {
+  readonly observer: PodObserver;
+  readonly prober: Prober;
+  readonly writer: StatusWriter;
+  readonly specHash: (container: Container) => string;
+  readonly maxRestartDelayMs: number;
+  readonly generateStatus: (
+    facts: Omit<StatusFacts, "features" | "hostIps" | "runtimeName">,
+  ) => StatusFacts["previous"];
+  /** Why this node cannot take the pod at all; asked once, before anything of it runs. */
+  readonly reject: (pod: Pod) => PodEnding | undefined;
+  /** Removes what the runtime and the disk still have of a pod that is over. */
+  readonly cleanUp: (podUid: string, signal: AbortSignal) => Promise<void>;
+  /** Takes the pod out of the API, where it was only waiting for us. */
+  readonly deleteFromApi: (pod: Pod, signal: AbortSignal) => Promise<void>;
+}
+
+export interface PodWorker {
+  /** The source has something new about the pod. */
+  update(subject: PodSubject): void;
+  /** Something that the pod depends on may have changed: try again now. */
+  retryNow(): void;
+  /** The runtime or a probe says something new. */
+  noticed(): void;
+  /** Ends the pod for a reason of the node's own. */
+  endNow(ending: PodEnding, graceSeconds?: number): void;
+  /** Until the pod is over and nothing of it is left, or the signal aborts: then everything goes on running. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const retryPolicy: BackoffPolicy = { initialMs: 500, maxMs: 10_000, factor: 2, resetAfterMs: 60_000 };
+
+/** One pod's life on this node: it lives, ends and is buried, in this order whatever happens in between. */
+export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWorker {
+  const { clock, observer, prober, writer } = deps;
+  const uid = first.pod.metadata.uid ?? "";
+  const wakeUp = createWakeUp();
+  const problems = new Map<string, StartProblem>();
+  let subject = first;
+  let sandboxProblem: StartProblem | undefined;
+  let crashLoops: PodPlan["crashLoops"] = new Map();
+  let ending: PodEnding | undefined;
+  let graceOverride: number | undefined;
+  /** A plan that failed, and when it may be tried again. */
+  let failed: { plan: string; state: BackoffState } | undefined;
+  /** Aborts what is under way when the pod has to end, or has to end sooner. */
+  let hurry = new AbortController();
+
+  function publish(): void {
+    if (!subject.inApi) return;
+    const status = deps.generateStatus({
+      pod: subject.pod,
+      observed: observer.get(uid),
+      previous: writer.latest(subject.inApi),
+      problems: new Map([...problems, ...crashLoops]),
+      sandboxProblem,
+      verdict: (containerId) => prober.verdict(subject.pod, containerId),
+      ending,
+      now: clock.now(),
+    });
+    if (status) writer.set(subject.inApi, status);
+  }
+
+  function noticed(): void {
+    const observed = observer.get(uid);
+    if (observed) prober.observe(subject.pod, observed);
+    publish();
+    wakeUp.wake();
+  }
+
+  const isLeaving = () => subject.removed || subject.pod.metadata.deletionTimestamp !== undefined;
+  const shouldEnd = () => ending !== undefined || isLeaving() || hasEnded(subject.pod);
+
+  function expectedEnd(): number | undefined {
+    const { startTime } = (subject.inApi && writer.latest(subject.inApi)) ?? {};
+    const seconds = subject.pod.spec?.activeDeadlineSeconds;
+    return startTime && seconds !== undefined ? Date.parse(startTime) + seconds * 1_000 : undefined;
+  }
+
+  /** Until the pod has done what it had to, or has to end. */
+  async function live(signal: AbortSignal): Promise<void> {
+    await observer.refresh(uid);
+    ending ??= observer.get(uid) ? undefined : deps.reject(subject.pod);
+    noticed();
+    while (!shouldEnd()) {
+      const woken = wakeUp.next();
+      const deadline = expectedEnd();
+      if (deadline !== undefined && deadline <= clock.now()) {
+        endNow(deadlineExceeded);
+        deps.recorder.record(subject.pod, { type: "Normal", ...deadlineExceeded });
+        return;
+      }
+      const plan = decide();
+      if (plan.done) return;
+      const again = failed?.plan === describePlan(plan) ? failed.state.failedAt + failed.state.delayMs : 0;
+      if (plan.actions.length > 0 && again <= clock.now()) {
+        await carryOut(plan, signal);
+        continue;
+      }
+      const until = Math.min(plan.decideAgainAt ?? Infinity, again || Infinity, deadline ?? Infinity);
+      await woken.orAt(until, { clock, signal });
+    }
+  }
+
+  function decide(): PodPlan {
+    const plan = decidePodActions({
+      pod: subject.pod,
+      observed: observer.get(uid),
+      verdict: (containerId) => prober.verdict(subject.pod, containerId),
+      specHash: deps.specHash,
+      maxRestartDelayMs: deps.maxRestartDelayMs,
+      now: clock.now(),
+    });
+    for (const [name, problem] of plan.crashLoops) {
+      if (crashLoops.get(name)?.message === problem.message) continue;
+      const { namespace, name: podName } = subject.pod.metadata;
+      const message = `Back-off restarting failed container ${name} in pod ${podName}_${namespace}(${uid})`;
+      const fieldPath = `spec.containers{${name}}`;
+      deps.recorder.record(subject.pod, { type: "Warning", reason: "BackOff", message, fieldPath });
+    }
+    const changed = plan.crashLoops.size > 0 || crashLoops.size > 0;
+    crashLoops = plan.crashLoops;
+    if (changed) publish();
+    return plan;
+  }
+
+  async function carryOut(plan: PodPlan, signal: AbortSignal): Promise<void> {
+    const acting = AbortSignal.any([signal, hurry.signal]);
+    try {
+      const succeeded = await runPodActions(deps, {
+        pod: subject.pod,
+        observed: observer.get(uid),
+        actions: plan.actions,
+        reports,
+        signal: acting,
+      });
+      failed = succeeded ? undefined : failure(plan);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (acting.aborted) return;
+      deps.logger.warn("a pod could not be brought forward", { pod: subject.pod.metadata.name, error });
+      failed = failure(plan);
+    }
+    await observer
+      .refresh(uid)
+      .catch((error) => deps.logger.debug("a pod could not be looked at", { error }));
+  }
+
+  function failure(plan: PodPlan): { plan: string; state: BackoffState } {
+    const description = describePlan(plan);
+    const before = failed?.plan === description ? failed.state : undefined;
+    return { plan: description, state: backOff(retryPolicy, before, clock.now()) };
+  }
+
+  const reports = {
+    sandboxProblem(problem: StartProblem | undefined) {
+      sandboxProblem = problem;
+      publish();
+    },
+    containerProblem(name: string, problem: StartProblem | undefined) {
+      if (problem) problems.set(name, problem);
+      else problems.delete(name);
+      publish();
+    },
+    async acted() {
+      await observer.refresh(uid);
+    },
+  };
+
+  /** Until nothing of the pod runs any more. */
+  async function end(signal: AbortSignal): Promise<void> {
+    prober.stopping(uid);
+    publish();
+    for (;;) {
+      hurry = new AbortController();
+      try {
+        await stopPod(deps, {
+          pod: subject.pod,
+          observed: await observer.refresh(uid),
+          graceSeconds: graceOverride ?? graceSeconds(subject.pod),
+          signal: AbortSignal.any([signal, hurry.signal]),
+        });
+        break;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (hurry.signal.aborted) continue;
+        const message = `error killing pod: ${error instanceof Error ? error.message : error}`;
+        deps.recorder.record(subject.pod, { type: "Warning", reason: "FailedKillPod", message });
+        await clock.sleep(retryPolicy.maxMs / 10, signal);
+      }
+    }
+    await observer.refresh(uid);
+    ending = ending ?? { kind: "terminated" };
+    publish();
+  }
+
+  /** Until the pod is gone from the API and nothing of it is left here. */
+  async function bury(signal: AbortSignal): Promise<void> {
+    await keepTrying(() => deps.volumes.tearDown(uid), signal);
+    // A pod that has done its work stays, with its logs, until somebody deletes it.
+    for (;;) {
+      const woken = wakeUp.next();
+      if (isLeaving()) break;
+      await woken.orAt(Infinity, { clock, signal });
+    }
+    if (subject.inApi) await writer.flushed(subject.inApi.metadata.uid ?? "", signal);
+    await keepTrying(() => deps.cleanUp(uid, signal), signal);
+    const { inApi } = subject;
+    if (inApi?.metadata.deletionTimestamp) await keepTrying(() => deps.deleteFromApi(inApi, signal), signal);
+    prober.forget(uid);
+    deps.images.forget(uid);
+    if (inApi) writer.forget(inApi.metadata.uid ?? "");
+  }
+
+  async function keepTrying(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    let state: BackoffState | undefined;
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        signal.throwIfAborted();
+        state = backOff(retryPolicy, state, clock.now());
+        deps.logger.warn("a pod could not be cleaned up", { pod: subject.pod.metadata.name, error });
+        await clock.sleep(state.delayMs, signal);
+      }
+    }
+  }
+
+  function endNow(reason: PodEnding, grace?: number): void {
+    ending ??= reason;
+    if (grace !== undefined) graceOverride = Math.min(grace, graceOverride ?? grace);
+    hurry.abort(new Error("the pod ends"));
+    wakeUp.wake();
+  }
+
+  return {
+    update(next) {
+      const wasEnding = shouldEnd();
+      const graceBefore = graceSeconds(subject.pod);
+      // Only what was asked for counts: the echo of our own status must not make a failed plan run again at once.
+      if (JSON.stringify(subject.pod.spec) !== JSON.stringify(next.pod.spec)) failed = undefined;
+      subject = next;
+      if (shouldEnd() && (!wasEnding || graceSeconds(next.pod) < graceBefore)) {
+        hurry.abort(new Error("the pod ends"));
+      }
+      noticed();
+    },
+    retryNow() {
+      failed = undefined;
+      wakeUp.wake();
+    },
+    noticed,
+    endNow,
+    async run(signal) {
+      await live(signal);
+      await end(signal);
+      await bury(signal);
+    },
+  };
+}
+
+const deadlineExceeded = {
+  kind: "deadline",
+  reason: "DeadlineExceeded",
+  message: "Pod was active on the node longer than the specified deadline",
+} as const satisfies PodEnding;
+
+/** What the API once had as ended never runs again, whatever the runtime still knows of it. */
+function hasEnded({ status }: Pod): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+/** Plans that try the same thing are alike, whatever attempt it is. */
+function describePlan({ actions }: PodPlan): string {
+  return actions
+    .map((action) => (action.kind === "startContainer" ? `start ${action.container.name}` : action.kind))
+    .join(", ");
+}

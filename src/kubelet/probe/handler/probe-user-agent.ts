@@ -1,0 +1,2 @@
+/** Servers tell probes from users by it: the name, and the release of Kubernetes whose behaviour this is. */
+export const probeUserAgent = "kube-probe/1.36";

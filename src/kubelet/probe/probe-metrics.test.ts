@@ -1,0 +1,42 @@
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { makePod } from "../container/make-pod.fixture.ts";
+import { createProbeMetrics } from "./probe-metrics.ts";
+
+async function linesOf(registry: Registry): Promise<string[]> {
+  const lines = (await registry.metrics()).split("\n");
+  return lines.filter((line) => line && !line.startsWith("#") && !line.includes("_bucket"));
+}
+
+test("results and durations under upstream's names and labels", async () => {
+  const registry = new Registry();
+  const series = createProbeMetrics(registry).of(makePod(), "c", "startup");
+  series.count("success", 0.25);
+  series.count("failure", 1);
+  series.count("failure", 1);
+  series.count("error", 0.5);
+  const labels = 'probe_type="Startup",container="c",pod="web",namespace="shop"';
+  expect(await linesOf(registry)).toEqual([
+    `prober_probe_total{${labels},pod_uid="u-1",result="successful"} 1`,
+    `prober_probe_total{${labels},pod_uid="u-1",result="failed"} 2`,
+    `prober_probe_total{${labels},pod_uid="u-1",result="unknown"} 1`,
+    `prober_probe_duration_seconds_sum{${labels}} 0.75`,
+    `prober_probe_duration_seconds_count{${labels}} 2`,
+  ]);
+});
+
+test("a restarted container goes on counting; a pod that is gone leaves nothing", async () => {
+  const registry = new Registry();
+  const metrics = createProbeMetrics(registry);
+  metrics.of(makePod(), "c", "liveness").count("success", 0.1);
+  metrics.of(makePod(), "c", "liveness").count("success", 0.1);
+  metrics.of(makePod({}, { name: "other", uid: "u-2" }), "c", "liveness").count("success", 0.1);
+  expect((await linesOf(registry)).filter((line) => line.includes('pod_uid="u-1"'))).toEqual([
+    expect.stringMatching(/result="successful"} 2$/),
+  ]);
+  metrics.forget("u-1");
+  metrics.forget("u-1");
+  const left = await linesOf(registry);
+  expect(left).toHaveLength(3);
+  for (const line of left) expect(line).toContain('pod="other"');
+});

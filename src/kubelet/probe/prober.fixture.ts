@@ -1,0 +1,92 @@
+import { Registry } from "prom-client";
+import { defaultFeatures, type Features } from "../../api/feature-gates.ts";
+import type { Pod } from "../../api/objects.ts";
+import type { EventToRecord } from "../../client/event-recorder.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { createManualClock } from "../../lib/manual-clock.ts";
+import type { ObservedContainer, ObservedPod } from "../observed-pod.ts";
+import { createProber } from "./create-prober.ts";
+import type { ProbeOutcome, ProbeTarget } from "./handler/probe-handler.ts";
+import { createProbeMetrics } from "./probe-metrics.ts";
+
+/** When the tests begin; the kubelet has run for a while by then. */
+export const testStartMs = 10_000_000;
+
+export interface ProbeCall {
+  readonly name: string;
+  readonly atMs: number;
+  readonly target: ProbeTarget;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+type Script = ProbeOutcome | Promise<ProbeOutcome>;
+
+interface FixtureOptions {
+  readonly features?: Partial<Features>;
+  readonly kubeletStartedAtMs?: number;
+  readonly random?: () => number;
+}
+
+/** For tests: a prober on a clock that stands still; probes are told apart by the first word of their command. */
+export function createTestProber(answer: (name: string) => Script, options: FixtureOptions = {}) {
+  const clock = createManualClock(testStartMs);
+  const calls: ProbeCall[] = [];
+  const events: EventToRecord[] = [];
+  const changes: { podUid: string; atMs: number }[] = [];
+  const registry = new Registry();
+  const prober = createProber({
+    handlers: async ({ exec }, target, { timeoutMs, signal }) => {
+      const name = exec?.command?.[0] ?? "";
+      calls.push({ name, atMs: clock.now() - testStartMs, target, timeoutMs, signal });
+      return answer(name);
+    },
+    recorder: { record: (_about, event) => void events.push(event) },
+    clock,
+    features: { ...defaultFeatures, ...options.features },
+    kubeletStartedAtMs: options.kubeletStartedAtMs ?? 0,
+    random: options.random ?? (() => 0.5),
+    metrics: createProbeMetrics(registry),
+    logger: silentLogger,
+  });
+  prober.onChange((podUid) => changes.push({ podUid, atMs: clock.now() - testStartMs }));
+  return {
+    prober,
+    clock,
+    calls,
+    events,
+    changes,
+    registry,
+    /** When the probes of that name ran, in milliseconds from the beginning. */
+    timesOf: (name: string) => calls.filter((call) => call.name === name).map(({ atMs }) => atMs),
+  };
+}
+
+/** For tests: a pod of one sandbox, its containers running unless told. */
+export function observedPod(
+  pod: Pod,
+  containers: readonly (Pick<ObservedContainer, "id"> & Partial<ObservedContainer>)[],
+): ObservedPod {
+  const { name = "", namespace = "", uid = "" } = pod.metadata;
+  return {
+    uid,
+    namespace,
+    name,
+    sandboxes: [
+      { id: "s-1", attempt: 0, ready: true, createdAtMs: testStartMs, ips: ["10.0.0.7", "fd00::7"] },
+    ],
+    containers: containers.map((container) => ({
+      name: "c",
+      sandboxId: "s-1",
+      attempt: 0,
+      createdAtMs: testStartMs,
+      state: { kind: "running", startedAtMs: testStartMs },
+      image: "a",
+      imageRef: "sha256:a",
+      specHash: "h",
+      restartDelayMs: 0,
+      logPath: "/log",
+      ...container,
+    })),
+  };
+}

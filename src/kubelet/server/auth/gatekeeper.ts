@@ -1,0 +1,82 @@
+import type { IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
+import type { Client } from "../../../client/client.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { HttpError } from "../http-error.ts";
+import { authenticate } from "./authenticate.ts";
+import { createAuthorizer } from "./authorize.ts";
+import type { Caller } from "./caller.ts";
+import { requestAttributes } from "./request-attributes.ts";
+import { createTokenReviewer } from "./review-token.ts";
+
+export interface AuthenticationOptions {
+  /** Off unless told. */
+  readonly anonymous?: boolean;
+  /** Bearer tokens by TokenReview; on unless told. */
+  readonly webhook?: boolean;
+  /** Two minutes unless told. */
+  readonly cacheMs?: number;
+}
+
+export interface AuthorizationOptions {
+  /** By SubjectAccessReview unless told. */
+  readonly mode?: "Webhook" | "AlwaysAllow";
+  /** Five minutes unless told. */
+  readonly allowedMs?: number;
+  /** 30 seconds unless told. */
+  readonly deniedMs?: number;
+}
+
+export interface GatekeeperDeps {
+  readonly client: Pick<Client, "request">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly nodeName: string;
+  readonly authentication?: AuthenticationOptions;
+  readonly authorization?: AuthorizationOptions;
+}
+
+/** Lets a request in, or throws what it is refused with. `root` is the first segment of its path. */
+export type Admit = (request: IncomingMessage, root: string) => Promise<void>;
+
+export function createGatekeeper(deps: GatekeeperDeps): Admit {
+  const { client, clock, logger, nodeName, authentication = {}, authorization = {} } = deps;
+  const { anonymous = false, webhook = true, cacheMs = 120_000 } = authentication;
+  const { mode = "Webhook", allowedMs = 300_000, deniedMs = 30_000 } = authorization;
+  const reviewToken = webhook ? createTokenReviewer({ client, clock, cacheMs }) : undefined;
+  const authorize =
+    mode === "AlwaysAllow"
+      ? async () => true
+      : createAuthorizer({ client, clock, nodeName, allowedMs, deniedMs });
+
+  async function identify(request: IncomingMessage): Promise<Caller> {
+    // The server speaks TLS only.
+    const socket = request.socket as TLSSocket;
+    const credentials = { socket, authorization: request.headers.authorization };
+    const caller = await authenticate(credentials, {
+      reviewToken,
+      allowAnonymous: anonymous,
+      now: clock.now,
+    }).catch((error: unknown) => {
+      logger.warn("a caller could not be authenticated", { error });
+      return undefined;
+    });
+    if (!caller) throw new HttpError(401, "Unauthorized");
+    return caller;
+  }
+
+  return async (request, root) => {
+    const caller = await identify(request);
+    const { verb, subresources } = requestAttributes(request.method ?? "", root);
+    const about = `user=${caller.username}, verb=${verb}, resource=nodes`;
+    for (const subresource of subresources) {
+      const allowed = await authorize(caller, { verb, subresource }).catch((error: unknown) => {
+        logger.warn("a caller could not be authorized", { user: caller.username, verb, subresource, error });
+        throw new HttpError(500, `Authorization error (${about}, subresource=${subresource})`);
+      });
+      if (allowed) return;
+    }
+    throw new HttpError(403, `Forbidden (${about}, subresource(s)=[${subresources.join(" ")}])\n`);
+  };
+}

@@ -1,0 +1,64 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createLogRenderer } from "./log-renderer.ts";
+
+const log = [
+  "2026-01-01T00:00:01.5Z stdout F one",
+  "2026-01-01T00:00:02.123456789Z stderr F two",
+  "2026-01-01T01:00:03+01:00 stdout P three, ",
+  "2026-01-01T00:00:04Z stdout P and ",
+  "2026-01-01T00:00:05Z stdout F four",
+  "2026-01-01T00:00:06Z stdout F ",
+  "2026-01-01T00:00:07Z stdout F:tag  five six",
+  "",
+].join("\n");
+
+type Options = Parameters<typeof createLogRenderer>[0];
+const base: Options = { timestamps: false, sinceMs: undefined, limitBytes: undefined, stream: "All" };
+function renderAll(text: string | Buffer, options: Partial<Options> = {}): string {
+  const renderer = createLogRenderer({ ...base, ...options });
+  return Buffer.concat([renderer.push(Buffer.from(text)), renderer.end()]).toString();
+}
+
+test.each<[string, Partial<Options>, string]>([
+  ["everything", {}, "one\ntwo\nthree, and four\n\n five six\n"],
+  [
+    "times, with all their digits, once a line",
+    { timestamps: true },
+    "2026-01-01T00:00:01.500000000Z one\n2026-01-01T00:00:02.123456789Z two\n" +
+      "2026-01-01T01:00:03.000000000+01:00 three, and four\n" +
+      "2026-01-01T00:00:06.000000000Z \n2026-01-01T00:00:07.000000000Z  five six\n",
+  ],
+  ["one stream", { stream: "Stderr" }, "two\n"],
+  ["since", { sinceMs: Date.parse("2026-01-01T00:00:05Z") }, "four\n\n five six\n"],
+  ["so many bytes", { limitBytes: 6 }, "one\ntw"],
+  ["so many lines of the file", { mostLines: 3 }, "one\ntwo\nthree, "],
+  ["no lines", { mostLines: 0 }, ""],
+])("%s", (_, options, text) => {
+  expect(renderAll(log, options)).toBe(text);
+});
+
+test("what is no line of a log is left out, and a line without its end comes last", () => {
+  expect(renderAll("nonsense\n2026-01-01T00:00:01Z stdin F x\n2026-01-01T00:00:01Z stdout F ok")).toBe("ok");
+});
+
+test("an endless line is skipped and not kept", () => {
+  const renderer = createLogRenderer(base);
+  for (let i = 0; i < 40; i++) expect(renderer.push(Buffer.alloc(64 * 1_024, 120)).length).toBe(0);
+  expect(renderer.push(Buffer.from("\n2026-01-01T00:00:01Z stdout F ok\n")).toString()).toBe("ok\n");
+});
+
+test("it does not matter where the bytes are cut", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat({ max: log.length }), { maxLength: 20 }),
+      fc.boolean(),
+      (cuts, timestamps) => {
+        const renderer = createLogRenderer({ ...base, timestamps });
+        const places = [0, ...cuts.sort((a, b) => a - b), log.length];
+        const parts = places.map((at, i) => renderer.push(Buffer.from(log.slice(places[i - 1] ?? 0, at))));
+        return Buffer.concat(parts).toString() === renderAll(log, { timestamps });
+      },
+    ),
+  );
+});

@@ -1,0 +1,73 @@
+import type { Node, Pod } from "../../api/objects.ts";
+import { StatusError } from "../../api/status-error.ts";
+import type { Client } from "../../client/client.ts";
+import { hashAnnotation, mirrorAnnotation, sourceAnnotation } from "./parse-static-pod.ts";
+
+/** Whether a pod in the API only shows what a file on a node makes run. */
+export function isMirrorPod(pod: Pod): boolean {
+  return pod.metadata.annotations?.[mirrorAnnotation] !== undefined;
+}
+
+export function isMirrorOf(mirror: Pod, staticPod: Pod): boolean {
+  return mirror.metadata.annotations?.[mirrorAnnotation] === staticPod.metadata.annotations?.[hashAnnotation];
+}
+
+/** What the API gets to see of a static pod: the same, marked, and owned by its node. */
+export function buildMirrorPod(staticPod: Pod, node: Pick<Node, "metadata">): Pod {
+  const { name, namespace, labels, annotations = {} } = staticPod.metadata;
+  const hash = annotations[hashAnnotation] ?? "";
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      ...(name !== undefined && { name }),
+      ...(namespace !== undefined && { namespace }),
+      ...(labels && { labels }),
+      annotations: { ...annotations, [sourceAnnotation]: "file", [mirrorAnnotation]: hash },
+      ownerReferences: [
+        {
+          apiVersion: "v1",
+          kind: "Node",
+          name: node.metadata.name ?? "",
+          uid: node.metadata.uid ?? "",
+          controller: true,
+        },
+      ],
+    },
+    ...(staticPod.spec && { spec: staticPod.spec }),
+  };
+}
+
+export interface MirrorDeps {
+  readonly client: Client;
+  readonly node: () => Promise<Pick<Node, "metadata">>;
+}
+
+/** Creates the mirror of a static pod, and first removes one that shows an older state of the file. */
+export async function keepMirrorPod(
+  { client, node }: MirrorDeps,
+  { staticPod, mirror, signal }: { staticPod: Pod; mirror: Pod | undefined; signal: AbortSignal },
+): Promise<void> {
+  if (mirror) {
+    if (isMirrorOf(mirror, staticPod) && !mirror.metadata.deletionTimestamp) return;
+    await deleteMirrorPod(client, mirror, signal);
+  }
+  try {
+    await client.create("pods", buildMirrorPod(staticPod, await node()), { signal });
+  } catch (error) {
+    if (!(error instanceof StatusError && error.reason === "AlreadyExists")) throw error;
+  }
+}
+
+export async function deleteMirrorPod(client: Client, mirror: Pod, signal: AbortSignal): Promise<void> {
+  const { namespace = "", name = "", uid } = mirror.metadata;
+  try {
+    await client.delete(
+      "pods",
+      { namespace, name },
+      { gracePeriodSeconds: 0, ...(uid !== undefined && { preconditions: { uid } }), signal },
+    );
+  } catch (error) {
+    if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
+  }
+}

@@ -1,0 +1,65 @@
+import { isEqual } from "../../api/equality.ts";
+import type { PodCondition, PodStatus } from "../../api/objects.ts";
+
+/** What the kubelet writes and nobody else does. Lists of container statuses have no key: they are sent whole. */
+const ownFields = [
+  "phase",
+  "reason",
+  "message",
+  "observedGeneration",
+  "startTime",
+  "podIP",
+  "hostIP",
+  "containerStatuses",
+  "initContainerStatuses",
+] as const satisfies readonly (keyof PodStatus)[];
+
+/** Lists that a strategic merge patch merges by address: the new list has to say that it replaces the old one. */
+const addressFields = ["podIPs", "hostIPs"] as const satisfies readonly (keyof PodStatus)[];
+
+type Patch = Record<string, unknown>;
+
+/** The strategic merge patch of `status` that makes `has` what is wanted; undefined when it is. */
+export function statusPatch(
+  want: PodStatus,
+  has: PodStatus,
+  isOwned: (conditionType: string) => boolean,
+): Patch | undefined {
+  const patch: Patch = conditionsPatch(want, has, isOwned);
+  for (const field of ownFields) {
+    if (!isEqual(want[field], has[field])) patch[field] = want[field] ?? null;
+  }
+  for (const field of addressFields) {
+    if (isEqual(want[field], has[field])) continue;
+    patch[field] = want[field]?.length ? [{ $patch: "replace" }, ...want[field]] : null;
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+}
+
+/** Only conditions that the kubelet owns: a stale copy of somebody else's must not overwrite the original. */
+function conditionsPatch(want: PodStatus, has: PodStatus, isOwned: (type: string) => boolean): Patch {
+  const before = new Map(has.conditions?.map((condition) => [condition.type, condition]));
+  const conditions = want.conditions ?? [];
+  const changed = conditions
+    .filter(({ type }) => isOwned(type))
+    .flatMap((condition) => conditionPatch(condition, before.get(condition.type)) ?? []);
+  if (changed.length === 0) return {};
+  const grows = changed.some(({ type }) => !before.has(type));
+  return {
+    conditions: changed,
+    ...(grows && { "$setElementOrder/conditions": conditions.map(({ type }) => ({ type })) }),
+  };
+}
+
+const conditionFields = ["status", "reason", "message", "lastTransitionTime", "observedGeneration"] as const;
+
+function conditionPatch(
+  want: PodCondition,
+  has: PodCondition | undefined,
+): (Patch & { type: string }) | undefined {
+  if (!has) return { ...want };
+  const changes = conditionFields
+    .filter((field) => !isEqual(want[field], has[field]))
+    .map((field) => [field, want[field] ?? null]);
+  return changes.length > 0 ? { type: want.type, ...Object.fromEntries(changes) } : undefined;
+}

@@ -1,0 +1,270 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { defaultFeatures } from "../../api/feature-gates.ts";
+import type { Pod, PodStatus } from "../../api/objects.ts";
+import { applyStrategicMergePatch } from "../../api/patch/strategic-merge-patch.ts";
+import { StatusError } from "../../api/status-error.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { createManualClock, type ManualClock } from "../../lib/manual-clock.ts";
+import { makePod } from "./status.fixture.ts";
+import { createStatusWriter, type PatchOutcome, type StatusWriter } from "./status-writer.ts";
+
+const notFound = () => new StatusError(404, "NotFound", "gone");
+const conflict = () => new StatusError(409, "Conflict", "another uid");
+
+/** An API server with one pod. */
+function createApi() {
+  const api = {
+    pod: makePod() as Pod | undefined,
+    patches: [] as unknown[],
+    gets: 0,
+    /** Thrown by each call. */
+    failure: undefined as Error | undefined,
+    /** Thrown after the patch was applied: the answer is lost. */
+    lostAnswer: undefined as Error | undefined,
+    /** Patches wait for it. */
+    gate: Promise.resolve(),
+    client: {
+      async get() {
+        api.gets++;
+        if (api.failure) throw api.failure;
+        if (!api.pod) throw notFound();
+        return api.pod as never;
+      },
+      async patch(_resource: string, key: { name: string }, options: { patch: { body: unknown } }) {
+        await api.gate;
+        if (api.failure) throw api.failure;
+        const body = options.patch.body as { metadata: { uid: string }; status: object };
+        api.patches.push(body.status);
+        if (!api.pod) throw notFound();
+        if (body.metadata.uid !== api.pod.metadata.uid || key.name !== api.pod.metadata.name)
+          throw conflict();
+        const status = applyStrategicMergePatch(
+          "core.v1.PodStatus",
+          { ...api.pod.status },
+          { ...body.status },
+        );
+        const resourceVersion = String(Number(api.pod.metadata.resourceVersion) + 1);
+        api.pod = { ...api.pod, metadata: { ...api.pod.metadata, resourceVersion }, status };
+        if (api.lostAnswer) throw api.lostAnswer;
+        return api.pod as never;
+      },
+    },
+  };
+  return api;
+}
+
+let api: ReturnType<typeof createApi>;
+let clock: ManualClock;
+let writer: StatusWriter;
+let outcomes: PatchOutcome[];
+let stop: AbortController;
+let ended: Promise<void>;
+const pod = makePod();
+
+function start(): void {
+  stop = new AbortController();
+  outcomes = [];
+  writer = createStatusWriter({
+    client: api.client,
+    clock,
+    logger: silentLogger,
+    features: defaultFeatures,
+    onPatch: (outcome) => outcomes.push(outcome),
+  });
+  ended = writer.run(stop.signal);
+}
+
+beforeEach(() => {
+  api = createApi();
+  clock = createManualClock(1_000_000);
+  start();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await ended;
+});
+
+const phase = (name: string, more: PodStatus = {}): PodStatus => ({ ...pod.status, phase: name, ...more });
+const settle = () => clock.advance(0);
+
+test("one PATCH for all that changed, none when nothing did", async () => {
+  writer.set(pod, phase("Running", { podIP: "10.0.0.5" }));
+  await settle();
+  expect(api.patches).toEqual([{ phase: "Running", podIP: "10.0.0.5" }]);
+  writer.set(pod, phase("Running", { podIP: "10.0.0.5" }));
+  await settle();
+  expect(api.patches).toHaveLength(1);
+  expect(outcomes).toEqual(["written"]);
+  expect(api.gets).toBe(0);
+});
+
+test("what is set in one go is written once: the latest wins", async () => {
+  for (const message of ["a", "b", "c"]) writer.set(pod, phase("Pending", { message }));
+  await settle();
+  expect(api.patches).toEqual([{ message: "c" }]);
+});
+
+test("what is set while a write is on its way is written after it, even back to what was", async () => {
+  let open = () => {};
+  api.gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  writer.set(pod, phase("Running"));
+  await settle();
+  writer.set(pod, phase("Failed"));
+  writer.set(pod, phase("Pending"));
+  open();
+  await settle();
+  expect(api.patches).toEqual([{ phase: "Running" }, { phase: "Pending" }]);
+  expect(api.pod?.status?.phase).toBe("Pending");
+});
+
+test("an old copy of the pod does not hide what has to be written", async () => {
+  writer.set(pod, phase("Running"));
+  await settle();
+  // The informer has not caught up: its pod still says Pending.
+  writer.set(pod, phase("Pending"));
+  await settle();
+  expect(api.pod?.status?.phase).toBe("Pending");
+});
+
+test("what somebody else wrote over it is put right", async () => {
+  writer.set(pod, phase("Running"));
+  await settle();
+  const touched: Pod = {
+    ...pod,
+    metadata: { ...pod.metadata, resourceVersion: "50" },
+    status: phase("Pending"),
+  };
+  api.pod = touched;
+  writer.set(touched, phase("Running"));
+  await settle();
+  expect(api.pod?.status?.phase).toBe("Running");
+});
+
+test("latest is what was set, before that what the API has", () => {
+  expect(writer.latest(pod)).toEqual(pod.status);
+  writer.set(pod, phase("Running"));
+  expect(writer.latest(pod)).toEqual(phase("Running"));
+});
+
+describe("3085-8 the API server is away", () => {
+  test("tries again, longer each time, and writes the latest when it is back", async () => {
+    api.failure = new Error("connect ECONNREFUSED");
+    writer.set(pod, phase("Pending", { message: "a" }));
+    await clock.advance(60_000);
+    const tries = outcomes.length + api.gets;
+    expect(tries).toBeGreaterThan(8);
+    expect(tries).toBeLessThan(25);
+    writer.set(pod, phase("Running", { message: "b" }));
+    api.failure = undefined;
+    await clock.advance(5_000);
+    expect(api.patches).toEqual([{ phase: "Running", message: "b" }]);
+  });
+
+  test("an answer that was lost is not written twice", async () => {
+    api.lostAnswer = new Error("socket hang up");
+    writer.set(pod, phase("Running"));
+    await settle();
+    api.lostAnswer = undefined;
+    await clock.advance(1_000);
+    expect(api.patches).toHaveLength(1);
+    await writer.flushed("uid-1", AbortSignal.timeout(1_000));
+  });
+});
+
+describe("the pod is gone", () => {
+  test("deleted: nothing more is tried", async () => {
+    api.pod = undefined;
+    writer.set(pod, phase("Running"));
+    await settle();
+    writer.set(pod, phase("Failed"));
+    await clock.advance(60_000);
+    expect(outcomes).toEqual(["gone"]);
+    await writer.flushed("uid-1", AbortSignal.timeout(1_000));
+  });
+
+  test("replaced by another of its name: that one is not touched", async () => {
+    api.pod = makePod({ metadata: { uid: "uid-2" } });
+    writer.set(pod, phase("Running"));
+    await clock.advance(60_000);
+    expect(outcomes).toEqual(["failed"]);
+    expect(api.gets).toBe(1);
+    expect(api.pod.status?.phase).toBe("Pending");
+  });
+});
+
+describe("3085-9 a pod that changes all the time", () => {
+  test("a burst, then one write a second, and the last state arrives", async () => {
+    for (let i = 1; i <= 600; i++) {
+      writer.set(pod, phase("Running", { message: `flap ${i}` }));
+      await clock.advance(100);
+    }
+    expect(api.patches.length).toBeLessThanOrEqual(70);
+    await clock.advance(2_000);
+    expect(api.pod?.status?.message).toBe("flap 600");
+  });
+});
+
+describe("flushed", () => {
+  test("waits for what was set", async () => {
+    api.failure = new Error("away");
+    writer.set(pod, phase("Failed"));
+    let done = false;
+    const flushed = writer.flushed("uid-1", stop.signal).then(() => {
+      done = true;
+    });
+    await clock.advance(10_000);
+    expect(done).toBe(false);
+    api.failure = undefined;
+    await clock.advance(5_000);
+    await flushed;
+    expect(api.pod?.status?.phase).toBe("Failed");
+  });
+
+  test("has nothing to wait for", async () => {
+    await writer.flushed("nobody", stop.signal);
+    writer.set(pod, { ...pod.status });
+    await writer.flushed("uid-1", stop.signal);
+  });
+
+  test("ends with its signal", async () => {
+    api.failure = new Error("away");
+    writer.set(pod, phase("Failed"));
+    const giveUp = new AbortController();
+    const flushed = writer.flushed("uid-1", giveUp.signal);
+    giveUp.abort(new Error("enough"));
+    await expect(flushed).rejects.toThrow("enough");
+  });
+
+  test("ends when the pod is forgotten, and nothing is written for it any more", async () => {
+    api.failure = new Error("away");
+    writer.set(pod, phase("Failed"));
+    await settle();
+    const flushed = writer.flushed("uid-1", stop.signal);
+    writer.forget("uid-1");
+    await flushed;
+    api.failure = undefined;
+    await clock.advance(60_000);
+    expect(api.patches).toEqual([]);
+  });
+});
+
+test("what was set before it runs is written once it does", async () => {
+  stop.abort();
+  await ended;
+  const early = createStatusWriter({
+    client: api.client,
+    clock,
+    logger: silentLogger,
+    features: defaultFeatures,
+  });
+  early.set(pod, phase("Running"));
+  await settle();
+  expect(api.patches).toEqual([]);
+  stop = new AbortController();
+  ended = early.run(stop.signal);
+  await settle();
+  expect(api.patches).toHaveLength(1);
+});

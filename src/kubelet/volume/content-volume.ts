@@ -1,0 +1,57 @@
+import { chmod, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { hasContent, writeAtomically } from "./atomic-write.ts";
+import { applyFsGroup } from "./fs-group.ts";
+import { memoryVolumeBytes } from "./memory-size.ts";
+import { nestedMountPoints } from "./nested-mount-points.ts";
+import type { Payload } from "./payload.ts";
+import type { MountedVolume } from "./pod-volumes.ts";
+import type { VolumeDeps, VolumeRequest } from "./volume-request.ts";
+
+export interface ContentVolume {
+  readonly directory: string;
+  /** Never on a disk, where the kubelet may mount: secrets and tokens. */
+  readonly inMemory: boolean;
+  readonly payload: Payload;
+}
+
+/** A volume whose files come from the API. The same payload again changes nothing. */
+export async function setUpContent(
+  deps: VolumeDeps,
+  { pod, volume }: VolumeRequest,
+  { directory, inMemory, payload }: ContentVolume,
+): Promise<MountedVolume> {
+  await mkdir(directory, { recursive: true, mode: 0o750 });
+  if (inMemory) await mountOnce(deps, directory, memoryVolumeBytes(sizeFacts()));
+  else if (!(await hasContent(directory))) await chmod(directory, 0o777);
+  for (const path of nestedMountPoints(pod, volume.name)) {
+    await mkdir(join(directory, path), { recursive: true, mode: 0o755 });
+  }
+
+  const gid = pod.spec?.securityContext?.fsGroup;
+  await writeAtomically(directory, payload, {
+    now: deps.clock.now(),
+    // Of all that is there: the directory itself belongs to the group too.
+    setPermissions: async () => {
+      if (gid === undefined) return;
+      const failed = await applyFsGroup(directory, { gid, readOnly: true });
+      if (failed > 0) deps.logger.warn("fsGroup could not be set", { volume: volume.name, gid, failed });
+    },
+  });
+  return { hostPath: directory, readOnly: true };
+
+  function sizeFacts() {
+    return { pod, allocatable: deps.node().allocatable.memory };
+  }
+}
+
+/** A directory that has content stays as it is: a mount over it would hide from its containers every later change. */
+async function mountOnce(deps: VolumeDeps, directory: string, sizeBytes: number | undefined): Promise<void> {
+  if ((await deps.mounter.isMountPoint(directory)) || (await hasContent(directory))) return;
+  await chmod(directory, 0o777);
+  try {
+    await deps.mounter.mountTmpfs(directory, { sizeBytes });
+  } catch (error) {
+    deps.logger.warn("secrets are kept on the disk: tmpfs cannot be mounted", { error });
+  }
+}

@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { errorCode, mountIdOf, openPlace, withHeld } from "./held-directory.ts";
+
+/** Mounts on this machine, in the mount namespace of the kubelet. */
+export interface Mounter {
+  /** Whether something is mounted exactly here. Nothing at all there is false. */
+  isMountPoint(path: string): Promise<boolean>;
+  /** Mount points in a directory, in the order in which they can be unmounted. */
+  mountPointsBelow(directory: string): Promise<readonly string[]>;
+  mountTmpfs(directory: string, options: { readonly sizeBytes?: number }): Promise<void>;
+  bind(source: string, target: string): Promise<void>;
+  /** Detaches it while it is in use when there is no other way. */
+  unmount(path: string): Promise<void>;
+}
+
+export function createMounter(): Mounter {
+  // Kernels before 6.3 do not know it, and it is refused in a user namespace.
+  let noswap = true;
+
+  async function tmpfs(directory: string, size: readonly string[]): Promise<void> {
+    const options = [...size, "mode=0777", ...(noswap ? ["noswap"] : [])].join(",");
+    await run("mount", ["-n", "-t", "tmpfs", "-o", options, "tmpfs", directory]);
+  }
+
+  return {
+    isMountPoint: differsFromParent,
+    async mountPointsBelow(directory) {
+      return mountPointsBelow(await readFile("/proc/self/mountinfo", "utf8"), directory);
+    },
+    async mountTmpfs(directory, { sizeBytes }) {
+      const size = sizeBytes === undefined ? [] : [`size=${sizeBytes}`];
+      if (noswap) {
+        try {
+          return await tmpfs(directory, size);
+        } catch {
+          noswap = false;
+        }
+      }
+      await tmpfs(directory, size);
+    },
+    bind: (source, target) => run("mount", ["-n", "--no-canonicalize", "--bind", source, target]),
+    async unmount(path) {
+      try {
+        await run("umount", ["-n", "--no-canonicalize", path]);
+      } catch {
+        await run("umount", ["-n", "--no-canonicalize", "--lazy", path]);
+      }
+    },
+  };
+}
+
+/** By the kernel's number of the mount: unlike a comparison of devices it sees bind mounts too. */
+async function differsFromParent(path: string): Promise<boolean> {
+  try {
+    const idOf = (place: string) => withHeld(openPlace(place), mountIdOf);
+    const [own, parent] = await Promise.all([idOf(path), idOf(dirname(path))]);
+    return own !== parent;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** What is inside comes before what it is in, and of two mounts on one place the upper one first. */
+export function mountPointsBelow(mountInfo: string, directory: string): string[] {
+  return mountInfo
+    .split("\n")
+    .map((line) => unescapeOctal(line.split(" ")[4] ?? ""))
+    .filter((point) => point === directory || point.startsWith(`${directory}/`))
+    .reverse()
+    .sort((a, b) => b.length - a.length);
+}
+
+/** The kernel writes space, tab, newline and backslash as octal. */
+function unescapeOctal(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_match, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}
+
+function run(program: string, args: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { timeout: 60_000, killSignal: "SIGKILL" }, (error, _stdout, stderr) => {
+      if (error) reject(new Error(stderr.trim() || error.message, { cause: error }));
+      else resolve();
+    });
+  });
+}

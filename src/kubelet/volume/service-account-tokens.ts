@@ -1,0 +1,105 @@
+import type { Pod } from "../../api/objects.ts";
+import type { Client } from "../../client/client.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+
+export interface TokenRequest {
+  readonly audience?: string;
+  readonly expirationSeconds?: number;
+}
+
+/** Tokens of service accounts, each bound to the pod that has it. */
+export interface ServiceAccountTokens {
+  /** The token that the pod has, or a new one when it is time. */
+  get(pod: Pod, request: TokenRequest, signal: AbortSignal): Promise<string>;
+  /** Pods that should have a new token now. */
+  due(): readonly string[];
+  /** The pod is gone. */
+  forget(podUid: string): void;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  readonly expiresAtMs: number;
+  readonly lifetimeMs: number;
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** When a token is replaced: at 80 % of its lifetime, or after a day. */
+export function refreshAtMs({ expiresAtMs, lifetimeMs }: IssuedToken): number {
+  const issuedAtMs = expiresAtMs - lifetimeMs;
+  return issuedAtMs + Math.min(lifetimeMs * 0.8, dayMs);
+}
+
+interface TokensOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function createServiceAccountTokens({ client, clock, logger }: TokensOptions): ServiceAccountTokens {
+  /** By pod, then by what was asked for. Memory only: a kubelet that starts again asks again. */
+  const tokens = new Map<string, Map<string, IssuedToken>>();
+
+  return {
+    async get(pod, request, signal) {
+      const uid = pod.metadata.uid ?? "";
+      const key = JSON.stringify([request.audience ?? "", request.expirationSeconds ?? 0]);
+      const held = tokens.get(uid)?.get(key);
+      if (held && clock.now() < refreshAtMs(held)) return held.token;
+      try {
+        const issued = await requestToken(client, pod, request, signal);
+        tokens.set(uid, new Map(tokens.get(uid)).set(key, issued));
+        return issued.token;
+      } catch (error) {
+        signal.throwIfAborted();
+        const why = error instanceof Error ? error.message : String(error);
+        if (!held) throw new Error(`failed to fetch token: ${why}`, { cause: error });
+        if (clock.now() >= held.expiresAtMs) throw new Error(`token expired and refresh failed: ${why}`);
+        logger.warn("a service account token could not be renewed", { pod: pod.metadata.name, error });
+        return held.token;
+      }
+    },
+    due() {
+      const now = clock.now();
+      const isDue = (issued: IssuedToken) => now >= refreshAtMs(issued);
+      return [...tokens].filter(([, ofPod]) => [...ofPod.values()].some(isDue)).map(([uid]) => uid);
+    },
+    forget: (podUid) => void tokens.delete(podUid),
+  };
+}
+
+/** What of the answer is used. */
+interface TokenAnswer {
+  readonly spec?: { readonly expirationSeconds?: number };
+  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
+}
+
+async function requestToken(
+  client: Client,
+  pod: Pod,
+  { audience, expirationSeconds }: TokenRequest,
+  signal: AbortSignal,
+): Promise<IssuedToken> {
+  const { namespace = "", name, uid } = pod.metadata;
+  const account = pod.spec?.serviceAccountName || "default";
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(account)}/token`;
+  const answer = await client.request<TokenAnswer>("POST", path, {
+    signal,
+    body: {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      metadata: {},
+      spec: {
+        audiences: audience ? [audience] : [],
+        expirationSeconds,
+        boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid },
+      },
+    },
+  });
+  const expiresAtMs = Date.parse(answer.status?.expirationTimestamp ?? "");
+  if (!answer.status?.token || Number.isNaN(expiresAtMs)) throw new Error("the API answered without a token");
+  const seconds = answer.spec?.expirationSeconds ?? expirationSeconds ?? 3_600;
+  return { token: answer.status.token, expiresAtMs, lifetimeMs: seconds * 1_000 };
+}

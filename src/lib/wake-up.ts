@@ -1,0 +1,53 @@
+import type { Clock } from "./clock.ts";
+
+/**
+ * Wakes a loop that waits. `next` is taken before the loop looks at the state of things: what changes after that ends
+ * the wait, also when it happens before the wait has begun.
+ */
+export interface WakeUp {
+  wake(): void;
+  next(): Wait;
+}
+
+export interface Wait {
+  /** Until `wake`, or the clock shows `atMs` (Infinity: never). Rejects when the signal aborts. */
+  orAt(atMs: number, options: { readonly clock: Clock; readonly signal: AbortSignal }): Promise<void>;
+}
+
+export function createWakeUp(): WakeUp {
+  let generation = 0;
+  const waiting = new Set<() => void>();
+  return {
+    wake() {
+      generation++;
+      for (const end of waiting) end();
+    },
+    next() {
+      const taken = generation;
+      return {
+        async orAt(atMs, { clock, signal }) {
+          signal.throwIfAborted();
+          if (generation !== taken) return;
+          const woken = new AbortController();
+          const end = () => woken.abort();
+          waiting.add(end);
+          try {
+            await sleepUntil(atMs, clock, AbortSignal.any([signal, woken.signal]));
+          } catch {
+            signal.throwIfAborted();
+          } finally {
+            waiting.delete(end);
+          }
+        },
+      };
+    },
+  };
+}
+
+function sleepUntil(atMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  if (Number.isFinite(atMs)) return clock.sleep(Math.max(0, atMs - clock.now()), signal);
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,29 @@
+import { createPublicKey } from "node:crypto";
+import { signCertificate } from "./certificate.ts";
+import { type Subject, selfIssuer } from "./issuer.ts";
+import { generateKey, type KeyPair, keyToPem } from "./key.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+const clockSkewMs = 5 * 60 * 1000;
+
+/** A new key and a serving certificate that it has signed itself, good for a year. */
+export function createSelfSigned(options: {
+  readonly subject: Subject;
+  readonly hosts: readonly string[];
+  readonly now: number;
+}): KeyPair {
+  const { subject, hosts, now } = options;
+  const key = generateKey();
+  const cert = signCertificate(
+    {
+      subject,
+      hosts,
+      publicKey: createPublicKey(key),
+      purpose: "server",
+      notBefore: now - clockSkewMs,
+      notAfter: now + 365 * dayMs,
+    },
+    selfIssuer(subject, key),
+  );
+  return { cert, key: keyToPem(key) };
+}

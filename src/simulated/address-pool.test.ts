@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { createAddressPool } from "./address-pool.ts";
+
+test("every address once; a released one rests until the others were used", () => {
+  const pool = createAddressPool("10.1.2.0/29");
+  const addresses = Array.from({ length: 5 }, () => pool.take());
+  expect(addresses).toEqual(["10.1.2.2", "10.1.2.3", "10.1.2.4", "10.1.2.5", "10.1.2.6"]);
+  expect(pool.take()).toBeUndefined();
+  pool.release("10.1.2.4");
+  pool.release("10.1.2.2");
+  expect([pool.take(), pool.take(), pool.take()]).toEqual(["10.1.2.2", "10.1.2.4", undefined]);
+});
+
+test("another block from the middle of it on", () => {
+  const pool = createAddressPool("10.0.0.0/8");
+  expect(pool.take()).toBe("10.0.0.2");
+  pool.move("10.244.3.7/24");
+  expect(pool.take()).toBe("10.244.3.2");
+  pool.move("10.244.3.0/24");
+  expect(pool.take()).toBe("10.244.3.3");
+  expect(pool.taken()).toBe(3);
+});
+
+test.each(["", "10.0.0.0", "10.0.0.0/30", "300.0.0.0/8", "fd00::/64", "10.0.0/8"])("no block: %j", (cidr) => {
+  expect(() => createAddressPool(cidr)).toThrow(/write it like 10\.244\.0\.0\/16/);
+});

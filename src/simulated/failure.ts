@@ -1,0 +1,23 @@
+import { Metadata, type ServiceError, type StatusObject, status } from "@grpc/grpc-js";
+import { isGrpcError } from "../lib/grpc-call.ts";
+
+// Failures have grpc-js's shape from the start: who calls in-process catches what a socket would have brought.
+
+export function failure(code: status, details: string): ServiceError {
+  const error = new Error(`${code} ${status[code]}: ${details}`);
+  return Object.assign(error, { code, details, metadata: new Metadata() });
+}
+
+export const notFound = (what: string, id: string) => failure(status.NOT_FOUND, `there is no ${what} ${id}`);
+export const invalidArgument = (details: string) => failure(status.INVALID_ARGUMENT, details);
+export const failedPrecondition = (details: string) => failure(status.FAILED_PRECONDITION, details);
+export const alreadyExists = (details: string) => failure(status.ALREADY_EXISTS, details);
+export const unimplemented = (details: string) => failure(status.UNIMPLEMENTED, details);
+export const unavailable = (details: string) => failure(status.UNAVAILABLE, details);
+/** What Go servers answer for errors that nobody gave a code: most of what goes wrong in a runtime. */
+export const unknownFailure = (details: string) => failure(status.UNKNOWN, details);
+
+export function toStatus(error: unknown): Pick<StatusObject, "code" | "details"> {
+  if (isGrpcError(error)) return { code: error.code, details: error.details };
+  return { code: status.UNKNOWN, details: error instanceof Error ? error.message : String(error) };
+}

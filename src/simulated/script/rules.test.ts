@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { createRuleBook, type Facts, type RuleMatch } from "./rules.ts";
+
+const facts: Facts = { namespace: "shop", pod: "web-0", container: "main", image: "web:1", handler: "" };
+
+test.each<[RuleMatch, boolean]>([
+  [{}, true],
+  [{ namespace: "shop" }, true],
+  [{ namespace: "other" }, false],
+  [{ pod: "web-*", container: "main" }, true],
+  [{ pod: "web-*", container: "side" }, false],
+  [{ image: "web:?" }, true],
+  [{ handler: "" }, true],
+  [{ handler: "gvisor" }, false],
+])("%j: %j", (match, expected) => {
+  const rules = createRuleBook([{ match, container: { startDelayMs: 5 } }]);
+  expect(rules.scriptFor("container", facts)).toEqual(expected ? { startDelayMs: 5 } : {});
+});
+
+test("a rule for containers is none for their pod", () => {
+  const rules = createRuleBook([{ match: { container: "*" }, sandbox: { delayMs: 5 } }]);
+  expect(rules.scriptFor("sandbox", { namespace: "shop", pod: "web-0" })).toEqual({});
+});
+
+test("newer rules count before older ones, any before what the pod says; removing one heals", () => {
+  const rules = createRuleBook([{ container: { startDelayMs: 1, log: "old" } }]);
+  const fault = rules.add({ container: { startDelayMs: 2 } });
+  const base = { startDelayMs: 9, stopDelayMs: 9 };
+  expect(rules.scriptFor("container", facts, base)).toEqual({ startDelayMs: 2, log: "old", stopDelayMs: 9 });
+  rules.remove(fault);
+  rules.remove(fault);
+  expect(rules.scriptFor("container", facts, base)).toMatchObject({ startDelayMs: 1 });
+});
+
+test("a rule can undo what a pod says, and be a function", () => {
+  const rules = createRuleBook();
+  rules.add({ container: { exit: undefined } });
+  rules.add({ container: ({ attempt = 0 }) => (attempt > 1 ? { startDelayMs: attempt } : undefined) });
+  const base = { exit: { code: 1 } };
+  expect(rules.scriptFor("container", { ...facts, attempt: 0 }, base)).toEqual({ exit: undefined });
+  expect(rules.scriptFor("container", { ...facts, attempt: 2 }, base)).toMatchObject({ startDelayMs: 2 });
+});

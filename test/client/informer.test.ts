@@ -1,0 +1,196 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ConfigMap } from "../../src/api/objects.ts";
+import { StatusError } from "../../src/api/status-error.ts";
+import type { Client } from "../../src/client/client.ts";
+import { connectCluster } from "../../src/client/create-client.ts";
+import { createInformer, type Informer } from "../../src/client/informer.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { startTestServer, type TestServer } from "../support/api-server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const namespace = "default";
+const selection = { namespace, labelSelector: "app=test" };
+const folder = temporaryFolder();
+let folders = 0;
+
+/** Informers over a server that comes and goes on one port and one data dir. */
+describe("an informer", () => {
+  let dataDir: string;
+  let server: TestServer;
+  let port: number;
+  let client: Client;
+  let stop: AbortController;
+  let running: Promise<void>[];
+
+  beforeEach(async () => {
+    dataDir = join(folder, String(folders++));
+    server = await startTestServer({ dataDir, store: { kind: "lmdb" } });
+    port = Number(new URL(server.url).port);
+    client = await connectCluster({ kubeconfig: server.kubeconfig });
+    stop = new AbortController();
+    running = [];
+  });
+  afterEach(async () => {
+    stop.abort();
+    await Promise.all(running);
+    client.close();
+    await server.close();
+  });
+
+  const start = async (options: { port?: number } = {}) => {
+    server = await startTestServer({ dataDir, store: { kind: "lmdb" }, port, ...options });
+  };
+
+  /** What happens while nobody can see it: through a server on another port. */
+  const behindItsBack = async (act: (client: Client) => Promise<void>) => {
+    await start({ port: 0 });
+    const other = await connectCluster({ kubeconfig: server.kubeconfig });
+    await act(other);
+    other.close();
+    await server.close();
+  };
+
+  async function follow(): Promise<{ informer: Informer<ConfigMap>; log: string[] }> {
+    const informer = createInformer({
+      client,
+      resource: "configmaps",
+      ...selection,
+      clock: systemClock,
+      logger: silentLogger,
+      indexes: { byData: (object) => Object.values(object.data ?? {}) },
+    });
+    const log: string[] = [];
+    informer.onChange(({ kind, object }) => void log.push(`${kind} ${object.metadata.name}`));
+    running.push(informer.run(stop.signal));
+    await informer.synced;
+    return { informer, log };
+  }
+
+  test("holds what is there and follows what happens", async () => {
+    await create(client, "before", { a: "x" });
+    const { informer, log } = await follow();
+    expect(informer.byIndex("byData", "x").map((object) => object.metadata.name)).toEqual(["before"]);
+    const after = await create(client, "after", { a: "x" });
+    await client.update("configmaps", { ...after, data: { a: "y" } });
+    await remove(client, "before");
+    await expect.poll(() => log).toEqual(["added before", "added after", "changed after", "deleted before"]);
+    expect(informer.get("default/before")).toBeUndefined();
+    expect(informer.byIndex("byData", "x")).toEqual([]);
+    expect(informer.byIndex("byData", "y")).toHaveLength(1);
+  });
+
+  test("loses and doubles nothing while the server restarts under load", async () => {
+    const { informer, log } = await follow();
+    const writer = writeUntil(client, 150);
+    for (const after of [30, 90]) {
+      await expect.poll(() => log.length, { interval: 5, timeout: 20_000 }).toBeGreaterThan(after);
+      await server.close();
+      await start();
+    }
+    const created = await writer;
+    await expect.poll(() => log.length, { timeout: 20_000 }).toBe(created.length);
+    expect([...log].sort()).toEqual(created.map((name) => `added ${name}`).sort());
+    expect([...informer.list()]).toHaveLength(created.length);
+  });
+
+  test("finds a server that restarts within a second about as fast", async () => {
+    const { log } = await follow();
+    await server.close();
+    await delay(600);
+    await start();
+    const backAt = Date.now();
+    await createWhenBack(client, "later");
+    await expect.poll(() => log, { interval: 10, timeout: 5_000 }).toEqual(["added later"]);
+    expect(Date.now() - backAt).toBeLessThan(1_500);
+  });
+
+  test("goes on from its revision when it missed something", async () => {
+    await create(client, "goes");
+    await create(client, "stays");
+    const { log } = await follow();
+    await server.close();
+    await behindItsBack(async (other) => {
+      await remove(other, "goes");
+      await create(other, "short-lived");
+      await remove(other, "short-lived");
+    });
+    await start();
+    // Nothing was forgotten: even what came and went in between is told.
+    await expect
+      .poll(() => log.slice(2), { timeout: 10_000 })
+      .toEqual(["deleted goes", "added short-lived", "deleted short-lived"]);
+  });
+
+  test("lists again when its revision is forgotten, and tells the net effect", async () => {
+    await create(client, "goes");
+    await create(client, "changes");
+    await create(client, "again");
+    await create(client, "stays");
+    const { informer, log } = await follow();
+    log.length = 0;
+    await server.close();
+    await behindItsBack(async (other) => {
+      await remove(other, "goes");
+      await remove(other, "again");
+      await create(other, "again");
+      await create(other, "short-lived");
+      await remove(other, "short-lived");
+      const changing = await other.get("configmaps", { namespace, name: "changes" });
+      await other.update("configmaps", { ...changing, data: { a: "1" } });
+    });
+    const store = await openLmdbStore({ directory: join(dataDir, "store") });
+    await store.compact(await store.currentRevision());
+    await store.close();
+    await start();
+    await expect
+      .poll(() => [...log].sort(), { timeout: 10_000 })
+      .toEqual(["added again", "changed changes", "deleted again", "deleted goes"]);
+    expect(log.indexOf("deleted again")).toBeLessThan(log.indexOf("added again"));
+    expect([...informer.list()].map((object) => object.metadata.name).sort()).toEqual([
+      "again",
+      "changes",
+      "stays",
+    ]);
+  });
+
+  test("takes a list in pages when it is long", async () => {
+    const names = Array.from({ length: 1_201 }, (_, i) => `many-${i}`);
+    await Promise.all(names.map((name) => create(client, name)));
+    const { informer, log } = await follow();
+    expect(log).toHaveLength(1_201);
+    expect([...informer.list()]).toHaveLength(1_201);
+  });
+});
+
+function create(client: Client, name: string, data: Record<string, string> = {}): Promise<ConfigMap> {
+  const metadata = { name, namespace, labels: { app: "test" } };
+  return client.create("configmaps", { apiVersion: "v1", kind: "ConfigMap", metadata, data });
+}
+
+function remove(client: Client, name: string): Promise<void> {
+  return client.delete("configmaps", { namespace, name });
+}
+
+/** Creates objects one after the other, through every failure; answers with their names. */
+async function writeUntil(client: Client, count: number): Promise<string[]> {
+  const names = Array.from({ length: count }, (_, i) => `written-${i}`);
+  for (const name of names) await createWhenBack(client, name);
+  return names;
+}
+
+async function createWhenBack(client: Client, name: string): Promise<void> {
+  for (;;) {
+    try {
+      await create(client, name);
+      return;
+    } catch (error) {
+      // An answer that was lost on the way: it was created before.
+      if (error instanceof StatusError && error.reason === "AlreadyExists") return;
+      await delay(10);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Lease, Node } from "../../../src/api/objects.ts";
+import type { Client } from "../../../src/client/client.ts";
+import { connectCluster } from "../../../src/client/create-client.ts";
+import { answer, nodeOptions } from "../../../src/kubelet/node/node.fixture.ts";
+import { runNodeLease } from "../../../src/kubelet/node/node-lease.ts";
+import {
+  createNodeStatusUpdater,
+  type NodeStatusUpdater,
+} from "../../../src/kubelet/node/node-status-updater.ts";
+import { readMachine } from "../../../src/kubelet/node/read-machine.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { startTestServer, type TestServer } from "../../support/api-server.ts";
+
+let server: TestServer;
+let client: Client;
+let stop: AbortController;
+let running: Promise<unknown>;
+
+beforeEach(async () => {
+  server = await startTestServer();
+  client = await connectCluster({ kubeconfig: server.kubeconfig });
+});
+
+afterEach(async () => {
+  await stopNode();
+  client.close();
+  await server.close();
+});
+
+function startNode(): NodeStatusUpdater {
+  stop = new AbortController();
+  const { version, status } = answer();
+  const updater = createNodeStatusUpdater({
+    client,
+    cri: {
+      runtime: { version: async () => version, status: async () => status },
+      images: { listImages: async () => ({ images: [] }) },
+    },
+    clock: systemClock,
+    logger: silentLogger,
+    recorder: { record() {} },
+    node: { ...nodeOptions, nodeIps: ["10.1.0.1", "fd00::1"], taints: [{ key: "a", effect: "NoSchedule" }] },
+    readMachine: () => readMachine({ dataDir: "/" }),
+    updateFrequencyMs: 50,
+  });
+  const lease = { client, clock: systemClock, logger: silentLogger, nodeName: "node-1", node: updater.node };
+  running = Promise.all([
+    updater.run(stop.signal),
+    updater.registered.then(() => runNodeLease(lease, stop.signal)),
+  ]);
+  return updater;
+}
+
+async function stopNode(): Promise<void> {
+  stop.abort();
+  await running;
+}
+
+async function nodeRequests(verb: string): Promise<number> {
+  const { text } = await server.call("GET", "/metrics");
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith("apiserver_request_total{") && line.includes('resource="nodes"'))
+    .filter((line) => line.includes(`verb="${verb}"`))
+    .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+test("a node is ready with its first write, has a lease, and then keeps still", async () => {
+  const node = await startNode().registered;
+  expect(node.status?.conditions?.at(-1)).toMatchObject({ type: "Ready", status: "True" });
+  const lease = await vi.waitFor(() =>
+    server.json<Lease>("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1"),
+  );
+  expect(lease.spec).toMatchObject({ holderIdentity: "node-1", leaseDurationSeconds: 40 });
+  expect(lease.metadata.ownerReferences).toMatchObject([{ kind: "Node", uid: node.metadata.uid }]);
+  await vi.waitFor(async () => expect(await nodeRequests("GET")).toBeGreaterThan(3));
+  expect(await nodeRequests("PATCH")).toBe(0);
+});
+
+test("a kubelet that comes back takes its node over, and writes nothing when nothing changed", async () => {
+  await startNode().registered;
+  await stopNode();
+  const labels = { labels: { "kubernetes.io/os": "plan9", mine: "yes" } };
+  const patch = (metadata: object) =>
+    server.call("PATCH", "/api/v1/nodes/node-1", {
+      body: { metadata, spec: { taints: null } },
+      headers: { "content-type": "application/merge-patch+json" },
+    });
+  expect((await patch(labels)).status).toBe(200);
+  const before = await nodeRequests("PATCH");
+  const node = await startNode().registered;
+  expect(node.metadata.labels).toMatchObject({ "kubernetes.io/os": "linux", mine: "yes" });
+  expect(node.spec?.taints).toBeUndefined();
+  expect(await nodeRequests("PATCH")).toBe(before + 1);
+  await stopNode();
+  await startNode().registered;
+  expect(await nodeRequests("PATCH")).toBe(before + 1);
+});
+
+test("what was written over its status comes back, addresses of both families too", async () => {
+  await startNode().registered;
+  const status = {
+    conditions: [{ type: "Ready", status: "Unknown" }],
+    addresses: [{ type: "Hostname", address: "x" }],
+  };
+  await server.call("PATCH", "/api/v1/nodes/node-1/status", {
+    body: { status },
+    headers: { "content-type": "application/merge-patch+json" },
+  });
+  await vi.waitFor(async () => {
+    const node = await server.json<Node>("GET", "/api/v1/nodes/node-1");
+    expect(node.status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
+    expect(node.status?.addresses).toEqual([
+      { type: "InternalIP", address: "10.1.0.1" },
+      { type: "InternalIP", address: "fd00::1" },
+      { type: "Hostname", address: "node-1" },
+    ]);
+  });
+});
