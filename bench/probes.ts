@@ -48,7 +48,7 @@ async function measure(probe: Probe, handlers: ProbeHandler): Promise<Measuremen
       if (counting && last !== undefined) lateMs.push(now - last - periodMs);
       if (counting) runs++;
       const outcome = await handlers(spec, target, options);
-      if (outcome.kind !== "success") failures++;
+      if (counting && outcome.kind !== "success" && !options.signal.aborted) failures++;
       return outcome;
     },
     recorder: { record: () => {} },

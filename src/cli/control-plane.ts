@@ -1,5 +1,6 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../cluster.ts";
+import type { ControlPlaneOptions } from "../cluster/control-plane.ts";
 import { featureGatesOption } from "./feature-gates-option.ts";
 import { listenOption } from "./listen-option.ts";
 import { addLogOptions, loggerOf } from "./log-options.ts";
@@ -25,16 +26,17 @@ export function addControlPlaneOptions(command: Command): Command {
     .addOption(featureGatesOption());
 }
 
-/** Serves until a signal comes. */
-export async function runControlPlane(
+/** Starts what holds an API server, says so, and serves until a signal comes. */
+export async function runControlPlane<Started extends { close(): Promise<void> }>(
   flags: ControlPlaneFlags,
-  announce: (started: ControlPlane) => string,
+  start: (options: ControlPlaneOptions) => Promise<Started>,
+  announce: (started: Started) => string,
 ): Promise<void> {
   const { dataDir, listen, kubeconfig, tokenAuthFile: tokenFile, featureGates: features } = flags;
   const store = await storeOptionsOf(flags);
   await untilStopped(async (signal) => {
-    const started = await startControlPlane({
-      dataDir,
+    const started = await start({
+      dataDir: resolve(dataDir),
       store,
       listen,
       features,
@@ -43,8 +45,7 @@ export async function runControlPlane(
       logger: loggerOf(flags),
     });
     process.stdout.write(announce(started));
-    if (!signal.aborted)
-      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
     await started.close();
   });
 }

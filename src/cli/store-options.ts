@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
-import type { StoreOptions } from "../cluster.ts";
+import type { StoreOptions } from "../cluster/control-plane.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface StoreFlags {

@@ -16,7 +16,7 @@ export type CorrelatedEvent =
   /** It was said before: the event that said so counts one more. `event` is for when that one is gone. */
   | { readonly kind: "patch"; readonly event: Event; readonly patch: EventPatch };
 
-export type EventPatch = Pick<Event, "count" | "lastTimestamp" | "message">;
+type EventPatch = Pick<Event, "count" | "lastTimestamp" | "message">;
 
 export interface EventCorrelator {
   correlate(event: Event, now: number): CorrelatedEvent;
@@ -38,7 +38,7 @@ export function createEventCorrelator(): EventCorrelator {
     group.lastAt = now;
     similar.set(key, group);
     if (group.messages.size < maxSimilar)
-      return { event, key: joinKey([reasonKey(event), placeOf(event), event.message]) };
+      return { event, key: joinKey([key, event.involvedObject.fieldPath, event.message]) };
     for (const oldest of group.messages) {
       group.messages.delete(oldest);
       break;
@@ -67,7 +67,7 @@ export function createEventCorrelator(): EventCorrelator {
   function mayPass(event: Event, now: number): boolean {
     const key = objectKey(event);
     const bucket = tokens.get(key) ?? { left: burst, at: now };
-    const left = Math.min(burst, bucket.left + (now - bucket.at) / tokenEveryMs);
+    const left = Math.min(burst, bucket.left + Math.max(0, now - bucket.at) / tokenEveryMs);
     tokens.set(key, { left: left >= 1 ? left - 1 : left, at: now });
     return left >= 1;
   }
@@ -95,10 +95,6 @@ function objectKey({ source, involvedObject: about }: Event): string {
 
 function reasonKey(event: Event): string {
   return joinKey([objectKey(event), event.type, event.reason]);
-}
-
-function placeOf(event: Event): string | undefined {
-  return event.involvedObject.fieldPath;
 }
 
 function joinKey(parts: readonly (string | undefined)[]): string {

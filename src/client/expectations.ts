@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 
 /** What a controller has asked for and not yet seen come back through its informer. */
-export interface Expected {
+interface Expected {
   readonly creations?: number;
   /** By uid or by key, so that the deletion of another object is not taken for one of these. */
   readonly deletions?: readonly string[];

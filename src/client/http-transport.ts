@@ -39,10 +39,8 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   const basePath = server.pathname.replace(/\/+$/, "");
   let closed = false;
 
-  async function open(request: TransportRequest): Promise<ClientRequest> {
-    const { method, path, headers, body, longLived } = request;
-    const token = await access.token?.();
-    request.signal?.throwIfAborted();
+  function open(request: TransportRequest, token: string | undefined): ClientRequest {
+    const { method, path, headers, body, longLived, signal } = request;
     return (secure ? httpsRequest : httpRequest)({
       agent: longLived ? watchAgent : callAgent,
       protocol: server.protocol,
@@ -57,17 +55,17 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
         ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
         ...(token && { authorization: `Bearer ${token}` }),
       },
-      signal: request.signal,
+      signal,
     });
   }
 
-  async function attempt(request: TransportRequest): Promise<TransportResponse> {
+  async function attempt(request: TransportRequest, token: string | undefined): Promise<TransportResponse> {
     const name = `${request.method} ${server.origin}${basePath}${request.path}`;
     const fail = (error: unknown): never => {
       request.signal?.throwIfAborted();
       throw toTransportError(name, error);
     };
-    const outgoing = await open(request).catch(fail);
+    const outgoing = open(request, token);
     outgoing.once("socket", (socket) => limitConnecting(socket, { secure, connectTimeoutMs }));
     let incoming: IncomingMessage | undefined;
     outgoing.on("timeout", () =>
@@ -79,16 +77,17 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
       return toResponse(incoming, fail);
     } catch (error) {
       // The server closed a spare connection just as it was taken: nothing has been read on it.
-      if (request.method === "GET" && outgoing.reusedSocket && isReset(error)) return attempt(request);
+      if (request.method === "GET" && outgoing.reusedSocket && isReset(error)) return attempt(request, token);
       return fail(error);
     }
   }
 
   return {
     async send(request) {
+      const token = await access.token?.();
       request.signal?.throwIfAborted();
       if (closed) throw new TransportError(`the connection to ${server.origin} is closed`);
-      return attempt(request);
+      return attempt(request, token);
     },
     close() {
       closed = true;

@@ -68,6 +68,7 @@ export function createInformer<Name extends ResourceName>(
           onListed: () => settle?.resolve(),
           clock,
           logger,
+          resource,
         },
         signal,
       );

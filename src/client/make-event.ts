@@ -10,7 +10,7 @@ export interface EventToRecord {
   readonly fieldPath?: string;
 }
 
-export interface EventSource {
+interface EventSource {
   readonly component: string;
   readonly host?: string;
 }

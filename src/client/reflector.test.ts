@@ -61,6 +61,7 @@ function play(steps: Step[]) {
       onListed: () => void log.push("synced"),
       clock,
       logger: silentLogger,
+      resource: "things",
       random: () => 1,
     },
     stop.signal,

@@ -22,6 +22,8 @@ export interface ReflectorDeps<T> {
   onListed(): void;
   clock: Clock;
   logger: Logger;
+  /** For the log. */
+  resource: string;
   random?: () => number;
 }
 
@@ -51,7 +53,7 @@ export async function reflect<T extends Versioned>(
   deps: ReflectorDeps<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, logger, random = Math.random } = deps;
+  const { clock, logger, resource, random = Math.random } = deps;
   let position: Position = { kind: "first" };
   let failures = 0;
   const advance = (revision: string) => {
@@ -76,7 +78,7 @@ export async function reflect<T extends Versioned>(
       const delayMs = reconnectDelayMs(failures, random);
       // Quick tries cover a restart: only what lasts longer is worth a line that people read.
       const log = delayMs > quickMs ? logger.warn : logger.debug;
-      log("lost sight of the API, trying again", { error, failures, delayMs: Math.round(delayMs) });
+      log("lost sight of the API, trying again", { resource, error, delayMs: Math.round(delayMs) });
       await clock.sleep(delayMs, signal).catch(() => {});
     }
   }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
@@ -161,6 +162,8 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     ready: Promise.all([nodeStatus.registered, source.synced]).then(() => {}),
     async run(stop) {
       const stopped = AbortSignal.any([signal, stop]);
+      // Every part and every pod's worker waits for it.
+      setMaxListeners(0, stopped);
       const observing = observer.run(stopped);
       // Workers decide by what runs: nothing may be decided before that is known.
       const sourcing = observer.synced.then(() => Promise.all([source.run(stopped), endOrphans()]));

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Pod } from "../api/objects.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { PodSubject, PodWorker } from "./pod/pod-worker.ts";
@@ -34,6 +35,7 @@ interface Entry {
 export function createPodWorkers({ createWorker, logger }: PodWorkersOptions): PodWorkers {
   const entries = new Map<string, Entry>();
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
 
   function begin(podUid: string, subject: PodSubject): void {
     const worker = createWorker(subject);

@@ -6,12 +6,14 @@ import { type Agenda, createAgenda } from "./agenda.ts";
 import { failure } from "./failure.ts";
 import type { PullPlan } from "./image/pull-plan.ts";
 import type { RuleBook } from "./script/rules.ts";
+import { createSharing, type Sharing } from "./sharing.ts";
 import type { SimulatedState } from "./state.ts";
 
 /** What every call works on. */
 export interface SimulatedCore extends CoreParts {
   readonly events: EventHub<ContainerEventResponse>;
   readonly agenda: Agenda;
+  readonly sharing: Sharing;
   /** By container id: what cancels its planned exit. */
   readonly planned: Map<string, () => void>;
   /** By container id: who waits for its end. */
@@ -39,7 +41,7 @@ export interface CoreParts {
 }
 
 /** Of one subscriber: a burst of thousands of pods fits. */
-const mostPendingEvents = 100_000;
+const mostPendingEvents = 20_000;
 
 export function createCore(parts: CoreParts): SimulatedCore {
   return {
@@ -50,6 +52,7 @@ export function createCore(parts: CoreParts): SimulatedCore {
         failure(status.RESOURCE_EXHAUSTED, `more than ${mostPendingEvents} events were waiting to be read`),
     }),
     agenda: createAgenda(parts.clock),
+    sharing: createSharing(),
     planned: new Map(),
     waiting: new Map(),
     starting: new Set(),

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import {
   type Container,
   type ContainerEventResponse,
@@ -83,11 +84,16 @@ export function containerStatusMessage(container: ContainerRecord): ContainerSta
     labels,
     annotations,
     mounts,
-    logPath: container.logPath,
+    logPath: logPathOf(container),
     ...(container.resources && { resources: { linux: container.resources } }),
     user: { linux: { uid: 0n, gid: 0n, supplementalGroups: [] } },
     stopSignal: container.stopSignal,
   });
+}
+
+/** Absolute; empty: no log. */
+export function logPathOf({ sandbox, logPath }: ContainerRecord): string {
+  return sandbox.logDirectory && logPath ? join(sandbox.logDirectory, logPath) : "";
 }
 
 /** What happened, with the state of the whole pod after it. Sandboxes count as containers. */

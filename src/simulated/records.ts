@@ -42,8 +42,8 @@ export interface ContainerRecord {
   readonly imageRef: string;
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
-  readonly mounts: Mount[];
-  /** Empty: no log. */
+  readonly mounts: Partial<Mount>[];
+  /** Below the sandbox's directory. */
   readonly logPath: string;
   readonly stopSignal: Signal;
   readonly createdAt: number;
@@ -52,7 +52,7 @@ export interface ContainerRecord {
 }
 
 /** created ──► running ──► exited ──► (removed) */
-export type ContainerState =
+type ContainerState =
   | { readonly kind: "created" }
   | {
       readonly kind: "running";
@@ -62,7 +62,7 @@ export type ContainerState =
     }
   | ExitedState;
 
-export interface ExitedState extends Ending {
+interface ExitedState extends Ending {
   readonly kind: "exited";
   /** 0: it never ran. */
   readonly startedAt: number;

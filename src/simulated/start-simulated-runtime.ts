@@ -62,7 +62,6 @@ export async function startSimulatedRuntime(options: SimulatedRuntimeOptions): P
     handlers: new Set(["", ...(options.handlers ?? ["simulated"])]),
     imagesPresent: options.imagesPresent ?? false,
   });
-  for (const container of core.state.containers.values()) schedulePlanned(core, container);
 
   const inFlight = createInFlight();
   const calls = {
@@ -94,6 +93,7 @@ export async function startSimulatedRuntime(options: SimulatedRuntimeOptions): P
   }
 
   await open();
+  for (const container of core.state.containers.values()) schedulePlanned(core, container);
   return {
     client: createInProcessClient(calls, clock),
     rules: core.rules,

@@ -1,7 +1,8 @@
 import { foreignFile } from "./lmdb-errors.ts";
 import {
-  compactedKey,
-  formatEntry,
+  compactedMark,
+  droppedMark,
+  formatMark,
   revisionKeyBytes,
   revisionKeys,
   type TableName,
@@ -11,17 +12,17 @@ import {
 import { readFreePages } from "./lmdb-free-pages.ts";
 import { nodeFlag, readTree, type Tree, treeBytes } from "./lmdb-page-layout.ts";
 import { openPageReader, type PageReader } from "./lmdb-page-reader.ts";
-import { decodeEntry, decodeEvent } from "./lmdb-row.ts";
+import { decodeEvent, decodeMark, type EventRow, type Mark } from "./lmdb-row.ts";
 import { walkTree } from "./lmdb-tree.ts";
-import { type Entry, firstRevision } from "./store.ts";
+import { firstRevision } from "./store.ts";
 import type { StoreError } from "./store-error.ts";
 
 /** What a sound data file says about its past. */
 export interface LogBounds {
   readonly compactedRevision: number;
   readonly lastRevision: number;
-  /** The revision of the oldest event in the file; one more than the last where there is none. */
-  readonly oldestEvent: number;
+  /** Rows that no revision after this one needs are gone; never behind the compacted revision. */
+  readonly droppedRevision: number;
 }
 
 /**
@@ -32,17 +33,11 @@ export function checkLmdbFile(file: string): LogBounds {
   const pages = openPageReader(file);
   try {
     const tables = readTables(file, pages);
-    const compactedRevision = readMeta(file, pages, tables);
-    const bounds = checkLog(pages, tables.log, compactedRevision);
-    visitEntries(pages, tables, {
-      name: "present",
-      visit: ({ revision }) => {
-        if (revision > bounds.lastRevision)
-          pages.damaged(`the events up to revision ${revision} are missing`);
-      },
-    });
+    const past = readMeta(file, pages, tables);
+    const current = checkLog(pages, tables.log, past);
+    checkPresent(pages, tables.present, current.revisions);
     checkFreePages(pages);
-    return bounds;
+    return { ...past, lastRevision: current.lastRevision };
   } finally {
     pages.close();
   }
@@ -70,66 +65,95 @@ function readTables(file: string, pages: PageReader): Tables {
   return { present, log, meta };
 }
 
-/** The revision up to which events were dropped. Throws when the file has not our format. */
-function readMeta(file: string, pages: PageReader, tables: Tables): number {
-  let isOurs = false;
-  let version = 0;
-  let compactedRevision = 0;
-  visitEntries(pages, tables, {
-    name: "meta",
-    visit: ({ key, value, revision }) => {
-      if (key === compactedKey) compactedRevision = revision;
-      if (key !== formatEntry.key) return;
-      isOurs = value.equals(formatEntry.value);
-      version = revision;
-    },
+type Past = Omit<LogBounds, "lastRevision">;
+
+/** Throws when the file has not our format. */
+function readMeta(file: string, pages: PageReader, tables: Tables): Past {
+  const marks = new Map<string, Mark>();
+  visitMarks(pages, tables.meta, "meta", (mark) => {
+    // The note is good until the next page is read.
+    marks.set(mark.key, { ...mark, note: Buffer.from(mark.note) });
   });
-  if (!isOurs) throw notAStore(file);
-  if (version > formatEntry.revision) {
-    const known = `this one knows formats up to ${formatEntry.revision}`;
-    throw foreignFile(file, `has format ${version}, from a newer Kindling; ${known}`);
+  const format = marks.get(formatMark.key);
+  if (!format?.note.equals(formatMark.note)) throw notAStore(file);
+  if (format.revision !== formatMark.revision) {
+    const age = format.revision > formatMark.revision ? "a newer" : "an older";
+    const known = `this one reads format ${formatMark.revision}`;
+    throw foreignFile(file, `has format ${format.revision}, from ${age} Kindling; ${known}`);
   }
-  return compactedRevision;
+  const revisionOf = ({ key }: Mark) => marks.get(key)?.revision ?? 0;
+  const compactedRevision = revisionOf(compactedMark(0));
+  const droppedRevision = Math.max(revisionOf(droppedMark(0)), firstRevision);
+  if (droppedRevision > Math.max(compactedRevision, firstRevision)) {
+    pages.damaged(
+      `it dropped the past up to revision ${droppedRevision}, and kept it from ${compactedRevision} on`,
+    );
+  }
+  return { compactedRevision, droppedRevision };
 }
 
-function visitEntries(
-  pages: PageReader,
-  tables: Tables,
-  { name, visit }: { name: "present" | "meta"; visit(entry: Entry): void },
-): void {
-  walkTree(pages, tables[name], {
+function visitMarks(pages: PageReader, tree: Tree, name: TableName, visit: (mark: Mark) => void): void {
+  walkTree(pages, tree, {
     name,
     compare: Buffer.compare,
     visit: ({ key }, value) => {
       const text = textKeys.readKey(key, 0, key.length);
-      visit(decodeEntry(text, value) ?? pages.damaged(`the value of ${JSON.stringify(text)} (${name})`));
+      visit(decodeMark(text, value) ?? pages.damaged(`the mark of ${JSON.stringify(text)} (${name})`));
     },
   });
 }
 
-function checkLog(pages: PageReader, log: Tree, compactedRevision: number): LogBounds {
-  const nothingBefore = Math.max(compactedRevision, firstRevision);
-  let oldestEvent: number | undefined;
-  let lastRevision: number | undefined;
+interface Current {
+  readonly lastRevision: number;
+  /** By key: the revision that wrote the value that it has now. */
+  readonly revisions: ReadonlyMap<string, number>;
+}
+
+/** Plays the log back: what it ends with is the present. */
+function checkLog(pages: PageReader, log: Tree, { compactedRevision, droppedRevision }: Past): Current {
+  const revisions = new Map<string, number>();
+  let lastRevision = droppedRevision;
+
+  function visitEvent({ key, revision, previousRevision, entry }: EventRow): void {
+    const before = revisions.get(key) ?? 0;
+    if (revision <= droppedRevision) {
+      // Only for the value that its key has had since: one at most, and no deletion.
+      if (!entry || before > 0)
+        pages.damaged(`the event of revision ${revision} is there, though it was dropped`);
+    } else {
+      if (revision !== lastRevision + 1) pages.damaged(missingEvents(lastRevision, revision));
+      if (previousRevision !== before) pages.damaged(`the value before revision ${revision} is missing`);
+      lastRevision = revision;
+    }
+    if (entry) revisions.set(key, revision);
+    else revisions.delete(key);
+  }
+
   walkTree(pages, log, {
     name: "log",
     compare: Buffer.compare,
     visit: ({ key }, value) => {
       if (key.length !== revisionKeyBytes) pages.damaged(`the event after revision ${lastRevision}`);
       const revision = revisionKeys.readKey(key, 0, key.length);
-      if (!decodeEvent(revision, value)) pages.damaged(`the event of revision ${revision}`);
-      oldestEvent ??= revision;
-      if (revision !== (lastRevision ?? revision - 1) + 1) {
-        pages.damaged(`the events between revisions ${lastRevision} and ${revision} are missing`);
-      }
-      lastRevision = revision;
+      visitEvent(decodeEvent(revision, value) ?? pages.damaged(`the event of revision ${revision}`));
     },
   });
-  if (oldestEvent !== undefined && oldestEvent > nothingBefore + 1) {
-    pages.damaged(`the events between revisions ${nothingBefore} and ${oldestEvent} are missing`);
-  }
-  const last = Math.max(lastRevision ?? 0, nothingBefore);
-  return { compactedRevision, lastRevision: last, oldestEvent: oldestEvent ?? last + 1 };
+  if (lastRevision < compactedRevision) pages.damaged(missingEvents(lastRevision, compactedRevision + 1));
+  return { lastRevision, revisions };
+}
+
+function missingEvents(after: number, before: number): string {
+  return `the events between revisions ${after} and ${before} are missing`;
+}
+
+function checkPresent(pages: PageReader, present: Tree, revisions: ReadonlyMap<string, number>): void {
+  let keys = 0;
+  visitMarks(pages, present, "present", ({ key, revision }) => {
+    keys++;
+    if (revisions.get(key) !== revision)
+      pages.damaged(`the event of revision ${revision}, which wrote ${JSON.stringify(key)}, is missing`);
+  });
+  if (keys !== revisions.size) pages.damaged(`it has ${keys} keys, and values of ${revisions.size}`);
 }
 
 /** A page that is in use and free would be overwritten by some later transaction. */

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { isClaimFile } from "./claim-directory.ts";
 import { openLmdbEnvironment } from "./lmdb-environment.ts";
 import { corruptFile, foreignFile } from "./lmdb-errors.ts";
-import { formatEntry } from "./lmdb-format.ts";
-import { encodeEntry } from "./lmdb-row.ts";
+import { formatMark } from "./lmdb-format.ts";
+import { encodeMark } from "./lmdb-row.ts";
 import { lockFileOf } from "./lmdb-tables.ts";
 
 const dataName = "store.mdb";
@@ -46,8 +46,8 @@ export async function createDataFile(directory: string): Promise<void> {
   remove();
   const environment = await openLmdbEnvironment(unfinished);
   try {
-    const row = encodeEntry(formatEntry);
-    await environment.write([{ table: "meta", key: formatEntry.key, row }]);
+    const row = encodeMark(formatMark);
+    await environment.write([{ table: "meta", key: formatMark.key, row }]);
   } finally {
     await environment.close();
   }

@@ -2,54 +2,78 @@ import type { Engine, Transaction } from "./engine.ts";
 import type { LogBounds } from "./lmdb-check.ts";
 import type { LmdbEnvironment } from "./lmdb-environment.ts";
 import { corruptFile } from "./lmdb-errors.ts";
-import { compactedKey } from "./lmdb-format.ts";
-import { decodeEntry, decodeEvent, encodeEntry, encodeEvent } from "./lmdb-row.ts";
+import { compactedMark, droppedMark } from "./lmdb-format.ts";
+import {
+  decodeEvent,
+  decodeMark,
+  type EventRow,
+  encodeEvent,
+  encodeMark,
+  type Mark,
+  noNote,
+} from "./lmdb-row.ts";
 import type { RowWrite } from "./lmdb-tables.ts";
 import { type Entry, eventKey, type StoreEvent } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
 
-/** How many events one transaction of a compaction drops: writers wait for no more than that. */
-const dropAtOnce = 1_000;
+/** How many events one transaction of a compaction goes over: writers wait for no more than that. */
+const dropAtOnce = 250;
 
 /** Behind every key that begins with a prefix: keys are printable ASCII. */
 const afterPrintable = "\x7f";
 
 export function createLmdbEngine(file: string, environment: LmdbEnvironment, bounds: LogBounds): Engine {
-  let { lastRevision, compactedRevision, oldestEvent } = bounds;
+  let { lastRevision, compactedRevision, droppedRevision } = bounds;
   let dropping: Promise<void> = Promise.resolve();
   let closing = false;
 
   function get(key: string): Entry | undefined {
     const row = environment.get("present", key);
-    return row && readEntry(key, row);
+    return row && presentEntry(key, row);
   }
 
-  function readEntry(key: string, row: Buffer): Entry {
-    const entry = decodeEntry(key, row);
-    if (!entry) throw corruptFile(file, `the value of ${key}`);
+  function presentEntry(key: string, row: Buffer): Entry {
+    const mark = decodeMark(key, row);
+    if (!mark) throw corruptFile(file, `the revision of ${key}`);
+    return entryAt(key, mark.revision);
+  }
+
+  /** The entry that this revision wrote. */
+  function entryAt(key: string, revision: number): Entry {
+    const { entry } = eventRow(revision, environment.get("log", revision));
+    if (entry?.key !== key) throw corruptFile(file, `the value of ${key}, written by revision ${revision}`);
     return entry;
+  }
+
+  function eventRow(revision: number, row: Buffer | undefined): EventRow {
+    const event = row && decodeEvent(revision, row);
+    if (!event) throw corruptFile(file, `the event of revision ${revision}`);
+    return event;
+  }
+
+  function toEvent({ key, revision, previousRevision, entry }: EventRow): StoreEvent {
+    const previous = previousRevision === 0 ? undefined : entryAt(key, previousRevision);
+    if (entry) return { kind: "put", entry, revision, previous };
+    if (!previous) throw corruptFile(file, `the deletion of revision ${revision}`);
+    return { kind: "delete", key, revision, previous };
   }
 
   async function commit(write: (transaction: Transaction) => void): Promise<void> {
     // All is decided and encoded before LMDB's transaction begins: that one, in a thread of its own, only puts.
-    const seen = new Map<string, Buffer | undefined>();
+    const seen = new Map<string, Entry | undefined>();
     const rows: RowWrite[] = [];
     let revision = lastRevision;
-    const rowOf = (key: string) => {
-      if (!seen.has(key)) seen.set(key, environment.get("present", key));
-      return seen.get(key);
-    };
     write({
-      get(key) {
-        const row = rowOf(key);
-        return row && readEntry(key, row);
-      },
+      get: (key) => (seen.has(key) ? seen.get(key) : get(key)),
       apply(event) {
         const key = eventKey(event);
-        const { log, present } = encodeEvent(event, rowOf(key));
-        seen.set(key, present);
-        rows.push({ table: "log", key: event.revision, row: log }, { table: "present", key, row: present });
+        const entry = event.kind === "put" ? event.entry : undefined;
         revision = event.revision;
+        seen.set(key, entry);
+        rows.push(
+          { table: "log", key: revision, row: encodeEvent(event) },
+          { table: "present", key, row: entry && encodeMark({ key, revision, note: noNote }) },
+        );
       },
     });
     if (rows.length === 0) return;
@@ -60,23 +84,31 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
 
   async function drop(revision: number): Promise<void> {
     if (revision > compactedRevision) {
-      const row = encodeEntry({ key: compactedKey, value: Buffer.alloc(0), revision });
-      await environment.write([{ table: "meta", key: compactedKey, row }], () => {
+      await environment.write([metaRow(compactedMark(revision))], () => {
         compactedRevision = revision;
       });
     }
-    // From here on these events do not count any more; those that a crash leaves go with the next compaction.
+    // From here on nobody reads the past before; what a crash leaves of it goes with the next compaction.
     let atOnce = dropAtOnce;
-    while (oldestEvent <= revision && !closing) {
-      const end = Math.min(revision + 1, oldestEvent + atOnce);
+    while (droppedRevision < revision && !closing) {
+      const end = Math.min(revision, droppedRevision + atOnce);
       try {
-        await environment.write(removals(oldestEvent, end));
-        oldestEvent = end;
+        await environment.write([...removals(droppedRevision + 1, end), metaRow(droppedMark(end))]);
+        droppedRevision = end;
       } catch (error) {
         // On a full disk a small transaction still finds the pages it needs, and each one makes room for a bigger.
         if (!isStoreError(error, "noSpace") || atOnce === 1) throw error;
         atOnce = Math.ceil(atOnce / 10);
       }
+    }
+  }
+
+  /** What the events from one revision to another, both included, made unneeded: each one's predecessor, and deletions. */
+  function* removals(from: number, to: number): Generator<RowWrite> {
+    for (const { key: revision, value } of environment.range("log", { start: from, end: to + 1 })) {
+      const { previousRevision, entry } = eventRow(revision, value);
+      if (previousRevision > 0) yield { table: "log", key: previousRevision, row: undefined };
+      if (!entry) yield { table: "log", key: revision, row: undefined };
     }
   }
 
@@ -87,15 +119,12 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
     *range(prefix, after) {
       const start = after === undefined || after < prefix ? prefix : `${after}\0`;
       const rows = environment.range("present", { start, end: prefix + afterPrintable });
-      for (const { key, value } of rows) yield readEntry(key, value);
+      for (const { key, value } of rows) yield presentEntry(key, value);
     },
     read(fromRevision, limit) {
       const events: StoreEvent[] = [];
-      for (const { key, value } of environment.range("log", { start: fromRevision, limit })) {
-        const event = decodeEvent(key, value);
-        if (!event) throw corruptFile(file, `the event of revision ${key}`);
-        events.push(event);
-      }
+      for (const { key: revision, value } of environment.range("log", { start: fromRevision, limit }))
+        events.push(toEvent(eventRow(revision, value)));
       return events;
     },
     commit,
@@ -112,7 +141,6 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
   };
 }
 
-/** Of the events from one revision up to another, not including it. */
-function removals(from: number, to: number): RowWrite[] {
-  return Array.from({ length: to - from }, (_, i) => ({ table: "log", key: from + i, row: undefined }));
+function metaRow(mark: Mark): RowWrite {
+  return { table: "meta", key: mark.key, row: encodeMark(mark) };
 }

@@ -1,12 +1,12 @@
-import type { Entry } from "./store.ts";
+import { type Mark, noNote } from "./lmdb-row.ts";
 
 /** The tables of the data file, with the keys of their rows. lmdb-row says what stands in them. */
 export interface TableKeys {
-  /** The entries that there are now, by key. */
+  /** The keys that there are now; the mark of each is the revision that wrote its value. */
   present: string;
-  /** The events since the last compaction, and perhaps some older, by revision. */
+  /** By revision: the events since the last compaction, and of those before it the ones whose value is still needed. */
   log: number;
-  /** Two entries about the file itself. */
+  /** Marks about the file itself. */
   meta: string;
 }
 
@@ -14,10 +14,13 @@ export type TableName = keyof TableKeys;
 export const tableNames = ["present", "log", "meta"] as const;
 
 /** In `meta`: what the file is, written once. The revision is the version of the format. */
-export const formatEntry: Entry = { key: "format", value: Buffer.from("kindling-store"), revision: 1 };
+export const formatMark: Mark = { key: "format", note: Buffer.from("kindling-store"), revision: 2 };
 
-/** In `meta`: the entry whose revision is the one up to which events were dropped. */
-export const compactedKey = "compacted";
+/** In `meta`: reads and watches reach back to this revision. */
+export const compactedMark = (revision: number): Mark => ({ key: "compacted", note: noNote, revision });
+
+/** In `meta`: rows that no revision after this one needs are gone. It follows the one before, in small steps. */
+export const droppedMark = (revision: number): Mark => ({ key: "dropped", note: noNote, revision });
 
 export interface KeyEncoder<K> {
   /** Answers with the end of what it wrote. */

@@ -35,6 +35,15 @@ test("no transaction takes more new pages than estimated", async () => {
       expect(statSync(file).size).toBeGreaterThan(4_096 * lastPageOf(file));
     }
   }
+  for (let round = 0; round < 4; round++) {
+    const writes: RowWrite[] = [];
+    for (let i = 0; i < 250; i++) {
+      writes.push({ table: "log", key: 2 + (((round * 250 + i) * 7) % revision), row: undefined });
+    }
+    const before = lastPageOf(file);
+    await environment.write(writes);
+    expect(lastPageOf(file) - before).toBeLessThanOrEqual(estimatePages(writes));
+  }
   await environment.close();
 });
 

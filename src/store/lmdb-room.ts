@@ -1,4 +1,5 @@
 import { open } from "node:fs/promises";
+import type { TableName } from "./lmdb-format.ts";
 import { countFreePages } from "./lmdb-free-pages.ts";
 import { readMetaPages } from "./lmdb-page-reader.ts";
 import type { RowWrite } from "./lmdb-tables.ts";
@@ -46,11 +47,24 @@ export function estimatePages(rows: readonly RowWrite[]): number {
   // For the list of free pages. Less for a compaction, so that it can make room when no other write finds any.
   let spare = 64;
   for (const { table, row } of rows) {
-    // A leaf, the one it splits into, and the branches above, which events share; for big rows pages of their own.
-    pages += table === "present" ? 5 : 1;
+    pages += touched(table, row);
     if (!row || table === "meta") continue;
     pages += Math.ceil(row.length / pageBytes);
     spare = 512;
   }
   return pages + spare;
+}
+
+/** Without the pages of their own that big rows have. */
+function touched(table: TableName, row: Buffer | undefined): number {
+  switch (table) {
+    case "present":
+      // A leaf, the one that it splits into, and the branches above.
+      return 5;
+    case "log":
+      // New events stand side by side. Dropped ones do not: a leaf, the one that it merges with, and a branch above.
+      return row ? 1 : 3;
+    case "meta":
+      return 1;
+  }
 }

@@ -1,80 +1,86 @@
 import { crc32 } from "node:zlib";
 import { type Entry, eventKey, type StoreEvent } from "./store.ts";
 
-// What stands in the data file, big-endian. The checksum of an entry is over its key and the rest of its row, so that
-// a value can neither change nor move to another key unnoticed. The checksum of an event is over its header and key;
-// the entries in it have their own.
+// What stands in the data file, big-endian. A value is stored once, in the row of the event that wrote it.
 //
-//   entry  checksum 4 | revision 6 | value
-//   event  checksum 4 | revision 6 | key length 2 | entry length 4 | previous length 4 | key | entry | previous entry
+//   mark   checksum 4 | revision 6 | note
+//   event  checksum 4 | revision 6 | previous revision 6 | kind 1 | key length 2 | key | value
+//
+// The checksum of an event is over the rest of its row, which has its revision; that of a mark is over its key too: no
+// row can change, or move to another key, unnoticed.
 
 const checksumBytes = 4;
 const revisionBytes = 6;
-const valueAt = checksumBytes + revisionBytes;
-const at = { revision: 4, keyLength: 10, entryLength: 12, previousLength: 16, key: 20 } as const;
+const noteAt = checksumBytes + revisionBytes;
+const at = { revision: 4, previous: 10, kind: 16, keyLength: 17, key: 19 } as const;
+const kinds = { put: 0, delete: 1 } as const;
 
-export function encodeEntry(entry: Entry): Buffer {
-  return writeEntry(Buffer.allocUnsafe(valueAt + entry.value.length), entry);
+/** Says of a key which revision belongs to it. */
+export interface Mark {
+  readonly key: string;
+  readonly revision: number;
+  readonly note: Buffer;
 }
 
-function writeEntry(row: Buffer, { key, value, revision }: Entry): Buffer {
+export const noNote = Buffer.alloc(0);
+
+export function encodeMark({ key, revision, note }: Mark): Buffer {
+  const row = Buffer.allocUnsafe(noteAt + note.length);
   row.writeUIntBE(revision, checksumBytes, revisionBytes);
-  value.copy(row, valueAt);
-  row.writeUInt32BE(entryChecksum(key, row), 0);
+  note.copy(row, noteAt);
+  row.writeUInt32BE(markChecksum(key, row), 0);
   return row;
 }
 
-/** Undefined when the row is damaged. The entry's value is a part of `row`. */
-export function decodeEntry(key: string, row: Buffer): Entry | undefined {
-  if (row.length < valueAt || row.readUInt32BE(0) !== entryChecksum(key, row)) return undefined;
-  return { key, value: row.subarray(valueAt), revision: row.readUIntBE(checksumBytes, revisionBytes) };
+/** Undefined when the row is damaged. The note is a part of `row`. */
+export function decodeMark(key: string, row: Buffer): Mark | undefined {
+  if (row.length < noteAt || row.readUInt32BE(0) !== markChecksum(key, row)) return undefined;
+  return { key, note: row.subarray(noteAt), revision: row.readUIntBE(checksumBytes, revisionBytes) };
 }
 
-export interface EventRows {
-  log: Buffer;
-  /** The row of the entry that the event leaves; it is a part of `log`. */
-  present: Buffer | undefined;
+/** An event without the value before it, which is in the row of the event that wrote that. */
+export interface EventRow {
+  readonly key: string;
+  readonly revision: number;
+  /** Zero when there was no entry before. */
+  readonly previousRevision: number;
+  /** What the event wrote; undefined when it is a deletion. */
+  readonly entry: Entry | undefined;
 }
 
-/** `previousRow` is the row of the entry that was there before. */
-export function encodeEvent(event: StoreEvent, previousRow: Buffer | undefined): EventRows {
+export function encodeEvent(event: StoreEvent): Buffer {
   const key = eventKey(event);
-  const entryAt = at.key + key.length;
-  const entryLength = event.kind === "put" ? valueAt + event.entry.value.length : 0;
-  const previousAt = entryAt + entryLength;
-  const log = Buffer.allocUnsafe(previousAt + (previousRow?.length ?? 0));
-  log.writeUIntBE(event.revision, at.revision, revisionBytes);
-  log.writeUInt16BE(key.length, at.keyLength);
-  log.writeUInt32BE(entryLength, at.entryLength);
-  log.writeUInt32BE(previousRow?.length ?? 0, at.previousLength);
-  log.write(key, at.key, "latin1");
-  log.writeUInt32BE(eventChecksum(log, entryAt), 0);
-  previousRow?.copy(log, previousAt);
-  const present =
-    event.kind === "put" ? writeEntry(log.subarray(entryAt, previousAt), event.entry) : undefined;
-  return { log, present };
+  const valueAt = at.key + key.length;
+  const row = Buffer.allocUnsafe(valueAt + (event.kind === "put" ? event.entry.value.length : 0));
+  row.writeUIntBE(event.revision, at.revision, revisionBytes);
+  row.writeUIntBE(event.previous?.revision ?? 0, at.previous, revisionBytes);
+  row.writeUInt8(kinds[event.kind], at.kind);
+  row.writeUInt16BE(key.length, at.keyLength);
+  row.write(key, at.key, "latin1");
+  if (event.kind === "put") event.entry.value.copy(row, valueAt);
+  row.writeUInt32BE(eventChecksum(row), 0);
+  return row;
 }
 
-/** Undefined when the row is damaged, or not of this revision. The event's values are parts of `row`. */
-export function decodeEvent(revision: number, row: Buffer): StoreEvent | undefined {
-  if (row.length < at.key || row.readUIntBE(at.revision, revisionBytes) !== revision) return undefined;
-  const entryAt = at.key + row.readUInt16BE(at.keyLength);
-  const previousAt = entryAt + row.readUInt32BE(at.entryLength);
-  const end = previousAt + row.readUInt32BE(at.previousLength);
-  if (row.length !== end || row.readUInt32BE(0) !== eventChecksum(row, entryAt)) return undefined;
-
-  const key = row.toString("latin1", at.key, entryAt);
-  const previous = previousAt < end ? decodeEntry(key, row.subarray(previousAt)) : undefined;
-  if (!previous && previousAt < end) return undefined;
-  if (entryAt === previousAt) return previous && { kind: "delete", key, revision, previous };
-  const entry = decodeEntry(key, row.subarray(entryAt, previousAt));
-  return entry && { kind: "put", entry, revision, previous };
+/** Undefined when the row is damaged, or not of this revision. The value is a part of `row`. */
+export function decodeEvent(revision: number, row: Buffer): EventRow | undefined {
+  if (row.length < at.key || row.readUInt32BE(0) !== eventChecksum(row)) return undefined;
+  if (row.readUIntBE(at.revision, revisionBytes) !== revision) return undefined;
+  const valueAt = at.key + row.readUInt16BE(at.keyLength);
+  const key = row.toString("latin1", at.key, valueAt);
+  const isPut = row.readUInt8(at.kind) === kinds.put;
+  return {
+    key,
+    revision,
+    previousRevision: row.readUIntBE(at.previous, revisionBytes),
+    entry: isPut ? { key, value: row.subarray(valueAt), revision } : undefined,
+  };
 }
 
-function entryChecksum(key: string, row: Buffer): number {
+function markChecksum(key: string, row: Buffer): number {
   return crc32(row.subarray(checksumBytes), crc32(key));
 }
 
-function eventChecksum(row: Buffer, keyEnd: number): number {
-  return crc32(row.subarray(checksumBytes, keyEnd));
+function eventChecksum(row: Buffer): number {
+  return crc32(row.subarray(checksumBytes));
 }

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
+import { openLmdbEnvironment } from "./lmdb-environment.ts";
 import { openLmdbStore } from "./lmdb-store.ts";
 import { describeStoreContract } from "./store.contract.ts";
 import type { Store, StoreEvent } from "./store.ts";
@@ -45,6 +46,55 @@ describe("lmdb store", () => {
     const again = await openLmdbStore({ directory });
     expect(await again.create("/b", Buffer.from("1"))).toEqual({ kind: "created", revision: 3 });
     await again.close();
+  });
+
+  test("a compaction drops what nobody can ask for any more, and no value that a key still has", async () => {
+    const directory = newDirectory();
+    const store = await openLmdbStore({ directory });
+    await store.create("/kept", Buffer.from("1")); // 2
+    await store.create("/changed", Buffer.from("1")); // 3
+    await store.create("/deleted", Buffer.from("1")); // 4
+    await store.update("/changed", Buffer.from("2"), { ifRevision: 3 });
+    await store.delete("/deleted", { ifRevision: 4 }); // 6
+    await store.create("/deleted", Buffer.from("2")); // 7
+    await store.update("/changed", Buffer.from("3"), { ifRevision: 5 }); // 8
+    await store.compact(6);
+    const values = async (of: Store, atRevision?: number) =>
+      (await of.list("/", { atRevision })).entries.map(({ key, value }) => `${key}=${value}`);
+    expect(await values(store, 6)).toEqual(["/changed=2", "/kept=1"]);
+    await store.close();
+    // Revision 5 is no event any more, but what /changed had before revision 8.
+    expect(await logRevisions(directory)).toEqual([2, 5, 7, 8]);
+
+    const again = await openLmdbStore({ directory });
+    expect(await values(again, 6)).toEqual(["/changed=2", "/kept=1"]);
+    expect(await values(again)).toEqual(["/changed=3", "/deleted=2", "/kept=1"]);
+    const [recreated, changed] = await take(again, { fromRevision: 7, count: 2 });
+    expect(recreated).toMatchObject({ kind: "put", previous: undefined });
+    expect(changed?.previous).toEqual({ key: "/changed", value: Buffer.from("2"), revision: 5 });
+    await again.compact(8);
+    await again.close();
+    expect(await logRevisions(directory)).toEqual([2, 7, 8]);
+  });
+
+  test("a compaction of many revisions goes on where it was interrupted", async () => {
+    const directory = newDirectory();
+    const store = await openLmdbStore({ directory });
+    await store.create("/a", Buffer.from("first"));
+    for (let revision = 2; revision < 1_000; revision++) {
+      void store.update("/a", Buffer.from(`${revision + 1}`), { ifRevision: revision });
+    }
+    await store.update("/a", Buffer.from("last"), { ifRevision: 1_000 });
+    const compaction = store.compact(1_001);
+    await store.close();
+    await compaction;
+    expect((await logRevisions(directory)).length).toBeGreaterThan(1);
+
+    const again = await openLmdbStore({ directory });
+    expect(await again.get("/a")).toMatchObject({ value: Buffer.from("last") });
+    await again.compact(1_001);
+    await again.close();
+    expect(await logRevisions(directory)).toEqual([1_001]);
   });
 
   test("a value stays what it was while its key is written again and again", async () => {
@@ -105,6 +155,14 @@ describe("lmdb store", () => {
 
 function keysOf({ entries }: { entries: readonly { key: string }[] }): string[] {
   return entries.map((entry) => entry.key);
+}
+
+/** The revisions that have a row in the log. */
+async function logRevisions(directory: string): Promise<number[]> {
+  const environment = await openLmdbEnvironment(join(directory, "store.mdb"));
+  const revisions = Array.from(environment.range("log", { start: 0 }), ({ key }) => key);
+  await environment.close();
+  return revisions;
 }
 
 async function take(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { defaultFeatures, type Features } from "../../src/api/feature-gates.ts";
 import type { KubeObject } from "../../src/api/objects.ts";
-import { type StoreOptions, startControlPlane } from "../../src/cluster.ts";
+import { type StoreOptions, startControlPlane } from "../../src/cluster/control-plane.ts";
 import { type Logger, silentLogger } from "../../src/lib/logger.ts";
 
 /** Requests as the administrator, unless other headers say otherwise. */
@@ -83,12 +83,18 @@ interface Credentials {
   ca: string | Buffer;
   cert?: string | Buffer;
   key?: string | Buffer;
+  /** False for a server whose certificate nobody has signed. */
+  rejectUnauthorized?: boolean;
 }
 
 export function createClient(url: string, credentials: Credentials): ApiClient {
   const agents = {
     admin: new Agent({ keepAlive: true, maxSockets: 64, ...credentials }),
-    anonymous: new Agent({ keepAlive: true, ca: credentials.ca }),
+    anonymous: new Agent({
+      keepAlive: true,
+      ca: credentials.ca,
+      rejectUnauthorized: credentials.rejectUnauthorized,
+    }),
   };
   const call: ApiClient["call"] = (method, path, { body, headers = {}, anonymous = false } = {}) =>
     send(new URL(path, url), { method, body, headers, agent: anonymous ? agents.anonymous : agents.admin });

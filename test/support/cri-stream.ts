@@ -25,12 +25,13 @@ export function openStream(url: string, protocol = "v5.channel.k8s.io"): Promise
     });
     call.once("error", reject);
     call.once("response", ({ statusCode }) => reject(new Error(`HTTP ${statusCode}`)));
-    call.once("upgrade", (_response, socket, head) => resolve(follow(socket, head)));
+    call.once("upgrade", (_response, socket, head) => resolve(connectTestStream(socket, head)));
     call.end();
   });
 }
 
-function follow(socket: Socket, head: Buffer): TestStream {
+/** The same over a connection that is there already. */
+export function connectTestStream(socket: Socket, head: Buffer): TestStream {
   const channels = [Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)];
   let pending = head;
   socket.on("error", () => {});

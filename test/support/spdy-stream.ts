@@ -27,7 +27,14 @@ export async function openSpdyStream(
   names: readonly StreamName[],
   protocols = ["v4.channel.k8s.io"],
 ): Promise<SpdyStream> {
-  const { socket, head } = await upgrade(url, protocols);
+  return connectSpdyStream(await upgrade(url, protocols), names);
+}
+
+/** The same over a connection that is there already. */
+export async function connectSpdyStream(
+  { socket, head }: { socket: Socket; head: Buffer },
+  names: readonly StreamName[],
+): Promise<SpdyStream> {
   const connection = follow(socket, head);
   for (const name of names) await connection.open(name);
   return connection.stream;

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { startControlPlane } from "../../cluster/control-plane.ts";
 import { addControlPlaneOptions, type ControlPlaneFlags, runControlPlane } from "../control-plane.ts";
 
 const examples = `
@@ -11,6 +12,10 @@ export function configure(command: Command): void {
   addControlPlaneOptions(command)
     .addHelpText("after", examples)
     .action((flags: ControlPlaneFlags) =>
-      runControlPlane(flags, ({ url, kubeconfig }) => `API server: ${url}\nkubeconfig: ${kubeconfig}\n`),
+      runControlPlane(
+        flags,
+        startControlPlane,
+        ({ url, kubeconfig }) => `API server: ${url}\nkubeconfig: ${kubeconfig}\n`,
+      ),
     );
 }

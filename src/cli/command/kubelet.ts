@@ -76,8 +76,10 @@ async function runKubelet(flags: KubeletFlags): Promise<void> {
       },
       signal,
     );
-    kubelet.ready.then(() => process.stdout.write(`node ${flags.nodeName} is registered\n`));
-    await kubelet.run(signal);
+    const running = kubelet.run(signal);
+    await Promise.race([kubelet.ready, running]);
+    if (!signal.aborted) process.stdout.write(`node ${flags.nodeName} is registered\n`);
+    await running;
     cri.close();
     client.close();
   });

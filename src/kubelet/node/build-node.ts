@@ -66,7 +66,7 @@ export function buildNodeStatus(facts: NodeFacts): NodeStatus {
     allocatable: allocatableOf(capacity, options.reserved ?? {}),
     conditions: nodeConditions({ runtime, shuttingDown, previous: previous?.conditions ?? [], now }),
     addresses: [
-      ...nodeAddresses(facts).map((address) => ({ type: "InternalIP", address })),
+      ...(options.nodeIps ?? machine.addresses).map((address) => ({ type: "InternalIP", address })),
       { type: "Hostname", address: options.name },
     ],
     daemonEndpoints: { kubeletEndpoint: { Port: options.kubeletPort } },
@@ -74,14 +74,6 @@ export function buildNodeStatus(facts: NodeFacts): NodeStatus {
     ...(images && { images: shownImages(images) }),
     ...(runtime && runtimeAbilities(runtime)),
   };
-}
-
-/** The node's own addresses, the primary one first: pods on its network have them too. */
-export function nodeAddresses({
-  options,
-  machine,
-}: Pick<NodeFacts, "options" | "machine">): readonly string[] {
-  return options.nodeIps?.length ? options.nodeIps : machine.addresses;
 }
 
 type Resources = Record<string, string>;

@@ -18,7 +18,8 @@ export function registrationPatch(want: Node, has: Node): Patch | undefined {
     ...changedKeys("labels", pick(want.metadata.labels, machineLabels), has.metadata.labels),
     ...changedKeys("annotations", want.metadata.annotations, has.metadata.annotations),
   };
-  const status = nodeStatusPatch(want.status ?? {}, has.status ?? {});
+  const [wanted, had] = [want.status ?? {}, has.status ?? {}];
+  const status = hasNodeChanged(wanted, had) ? heartbeatPatch(wanted, had) : undefined;
   if (Object.keys(metadata).length === 0 && !status) return undefined;
   return { ...(Object.keys(metadata).length > 0 && { metadata }), ...(status && { status }) };
 }
@@ -35,10 +36,6 @@ export function hasNodeChanged(want: NodeStatus, has: NodeStatus): boolean {
  * The strategic merge patch of a node's status, with all of the kubelet's conditions: each patch is a heartbeat. What
  * others advertise there (extended resources, further conditions) stays.
  */
-export function nodeStatusPatch(want: NodeStatus, has: NodeStatus): Patch | undefined {
-  return hasNodeChanged(want, has) ? heartbeatPatch(want, has) : undefined;
-}
-
 export function heartbeatPatch(want: NodeStatus, has: NodeStatus): Patch {
   return { ...changedFields(want, has), conditions: want.conditions };
 }

@@ -127,6 +127,14 @@ describe("status", () => {
     expect(events.map(({ reason }) => reason)).toEqual(["NodeReady"]);
   });
 
+  test("a runtime that does not come up: the API server is asked as rarely as by others", async () => {
+    runtime = answer(networkDown);
+    await start();
+    await clock.advance(60_000);
+    expect(api.calls.length).toBeLessThanOrEqual(8);
+    expect(api.patches).toEqual([]);
+  });
+
   test("nothing changes: no write but one in five minutes", async () => {
     await start();
     await clock.advance(299_000);

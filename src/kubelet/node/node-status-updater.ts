@@ -59,19 +59,20 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
   let runtime: RuntimeAnswer | undefined;
   let images: readonly Image[] | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
+  let askedAt = Number.NEGATIVE_INFINITY;
   let announce: (node: Node) => void = () => {};
   const registered = new Promise<Node>((resolve) => {
     announce = resolve;
   });
 
-  async function readFacts(signal: AbortSignal): Promise<Omit<NodeFacts, "previous">> {
+  async function readFacts(signal: AbortSignal): Promise<Omit<NodeFacts, "previous" | "images">> {
     const [machine, answer] = await Promise.all([
       options.readMachine(),
       readRuntime(cri.runtime, { clock, signal }).catch(noteSilence),
     ]);
     runtime = answer ?? runtime;
     const shuttingDown = options.shuttingDown?.() ?? false;
-    return { options: nodeOptions, machine, runtime, images, shuttingDown, now: clock.now() };
+    return { options: nodeOptions, machine, runtime, shuttingDown, now: clock.now() };
   }
 
   function noteSilence(error: unknown): undefined {
@@ -81,10 +82,11 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
   async function registerOnce(signal: AbortSignal): Promise<void> {
     const facts = await readFacts(signal);
     const { node, before } = register
-      ? await registerNode(client, (had) => buildNode({ ...facts, previous: had?.status }), signal)
+      ? await registerNode(client, (had) => buildNode({ ...facts, images, previous: had?.status }), signal)
       : { node: await client.get("nodes", { name: nodeOptions.name }, { signal }), before: undefined };
     known = node;
-    reportedAt = register ? clock.now() : reportedAt;
+    askedAt = clock.now();
+    if (register) reportedAt = askedAt;
     announce(node);
     logger.info(before ? "node was registered before" : "node registered", { node: nodeOptions.name });
     const rebooted = rebootEvent(nodeOptions.name, facts.machine.bootId, (before ?? node).status);
@@ -92,20 +94,28 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
     if (before) recordReadiness(before, node);
   }
 
+  /** Others write it too: taken from the watch, or else asked for now and then. */
   async function currentNode(signal: AbortSignal): Promise<Node> {
-    const cached = options.cachedNode?.();
-    if (!options.cachedNode || !known) return client.get("nodes", { name: nodeOptions.name }, { signal });
-    // The watch may be behind what we wrote ourselves.
-    return isNewerVersion(cached?.metadata.resourceVersion, known.metadata.resourceVersion) && cached
-      ? cached
-      : known;
+    if (known && options.cachedNode) {
+      const cached = options.cachedNode();
+      // The watch may be behind what we wrote ourselves.
+      const isNewer = isNewerVersion(cached?.metadata.resourceVersion, known.metadata.resourceVersion);
+      return cached && isNewer ? cached : known;
+    }
+    if (known && clock.now() - askedAt < updateFrequencyMs) return known;
+    const node = await client.get("nodes", { name: nodeOptions.name }, { signal });
+    askedAt = clock.now();
+    return node;
   }
 
   async function update(signal: AbortSignal): Promise<void> {
-    images = await readImages(cri.images, signal).catch(() => images);
-    const facts = await readFacts(signal);
+    const [facts, listed] = await Promise.all([
+      readFacts(signal),
+      isReady() ? readImages(cri.images, signal).catch(() => images) : images,
+    ]);
+    images = listed;
     const before = await currentNode(signal);
-    const status = buildNodeStatus({ ...facts, previous: before.status });
+    const status = buildNodeStatus({ ...facts, images, previous: before.status });
     const has = before.status ?? {};
     const isDue = clock.now() - reportedAt >= reportFrequencyMs;
     if (!isDue && !hasNodeChanged(status, has)) {
@@ -125,6 +135,10 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
     recordReadiness(before, known);
   }
 
+  function isReady(): boolean {
+    return known !== undefined && readiness(known) === "True";
+  }
+
   function recordReadiness(before: Node, after: Node): void {
     const [was, is] = [readiness(before), readiness(after)];
     if (was === undefined || was === is) return;
@@ -137,7 +151,7 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
     let failure: BackoffState | undefined;
     while (!signal.aborted) {
       const woken = wakeUp.next();
-      const waitMs = known && readiness(known) === "True" ? updateFrequencyMs : lookWhileNotReadyMs;
+      const waitMs = isReady() ? updateFrequencyMs : lookWhileNotReadyMs;
       await woken.orAt(clock.now() + (failure?.delayMs ?? waitMs), { clock, signal });
       try {
         await update(signal);

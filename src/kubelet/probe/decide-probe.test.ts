@@ -47,6 +47,10 @@ describe("planProbe", () => {
   });
 });
 
+test("a timeout longer than timers reach is as long as they do", () => {
+  expect(planProbe("liveness", { timeoutSeconds: 2 ** 31 - 1 }).timeoutMs).toBe(2 ** 31 - 1);
+});
+
 describe("beginProbe", () => {
   const rows: [string, ProbeKind, Partial<ProbePlan>, Partial<ProbeBeginning>, Partial<ProbeState>][] = [
     [

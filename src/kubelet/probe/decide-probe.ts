@@ -45,7 +45,7 @@ export type ProbeState =
 export type ProbeAnswer = "unknown" | "success" | "failure";
 
 /** How many results in a row were alike. */
-export interface Streak {
+interface Streak {
   readonly result: "success" | "failure";
   readonly length: number;
 }
@@ -82,13 +82,15 @@ export interface ProbeBeginning {
 const noStreak: Streak = { result: "failure", length: 0 };
 /** Looks come with every change of a pod: they bring no more probes than one in this time. */
 const lookGapMs = 1_000;
+/** A timer of Node that is set to more ends at once. */
+const longestTimeoutMs = 2 ** 31 - 1;
 
 export function planProbe(kind: ProbeKind, probe: Probe): ProbePlan {
   return {
     kind,
     initialDelayMs: 1_000 * (probe.initialDelaySeconds ?? 0),
     periodMs: 1_000 * (probe.periodSeconds || 10),
-    timeoutMs: 1_000 * (probe.timeoutSeconds || 1),
+    timeoutMs: Math.min(1_000 * (probe.timeoutSeconds || 1), longestTimeoutMs),
     successThreshold: probe.successThreshold || 1,
     failureThreshold: probe.failureThreshold || 3,
   };

@@ -12,7 +12,7 @@ import { createProbeMetrics } from "./probe-metrics.ts";
 /** When the tests begin; the kubelet has run for a while by then. */
 export const testStartMs = 10_000_000;
 
-export interface ProbeCall {
+interface ProbeCall {
   readonly name: string;
   readonly atMs: number;
   readonly target: ProbeTarget;

@@ -10,19 +10,35 @@ const maxTerminationMessages = 12 * 1_024;
 
 type Role = "init" | "sidecar" | "container";
 
+/** One container, and all that is known of it. */
+interface Subject {
+  readonly container: Container;
+  readonly role: Role;
+  /** The newest that the runtime has; undefined when it has none: not yet, or no longer. */
+  readonly current: ObservedContainer | undefined;
+  /** Those before it, newest first. */
+  readonly older: readonly ObservedContainer[];
+  /** Its status before. */
+  readonly before: ContainerStatus | undefined;
+  readonly facts: StatusFacts;
+}
+
 /** In the order of the pod's spec. */
 export function initContainerStatuses(facts: StatusFacts): ContainerStatus[] {
-  const before = previousOf(facts).initContainerStatuses ?? [];
-  return (facts.pod.spec?.initContainers ?? []).map((container) =>
-    statusOf(container, isSidecar(container) ? "sidecar" : "init", before, facts),
-  );
+  const previous = previousOf(facts).initContainerStatuses ?? [];
+  return (facts.pod.spec?.initContainers ?? []).map((container) => {
+    const role = isSidecar(container) ? "sidecar" : "init";
+    return statusOf({ container, role, ...whatIsKnown(container, previous, facts) });
+  });
 }
 
 /** By name, as upstream's kubelet writes them. */
 export function containerStatuses(facts: StatusFacts): ContainerStatus[] {
-  const before = previousOf(facts).containerStatuses ?? [];
+  const previous = previousOf(facts).containerStatuses ?? [];
   return (facts.pod.spec?.containers ?? [])
-    .map((container) => statusOf(container, "container", before, facts))
+    .map((container) =>
+      statusOf({ container, role: "container", ...whatIsKnown(container, previous, facts) }),
+    )
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -30,51 +46,40 @@ export function isSidecar(container: Container): boolean {
   return container.restartPolicy === "Always";
 }
 
-function statusOf(
-  container: Container,
-  role: Role,
-  previous: readonly ContainerStatus[],
-  facts: StatusFacts,
-): ContainerStatus {
-  const before = previous.find(({ name }) => name === container.name);
-  const seen = (facts.observed?.containers ?? []).filter(({ name }) => name === container.name);
-  const [current, ...older] = seen;
-  const status = current
-    ? fromRuntime(container, current, { older, before, facts })
-    : fromMemory(container, role, before, facts);
-  return withReadiness(withProblem(status, container, role, current, facts), role, current, facts);
+function whatIsKnown({ name }: Container, previous: readonly ContainerStatus[], facts: StatusFacts) {
+  const seen = facts.observed?.containers.filter((observed) => observed.name === name) ?? [];
+  const before = previous.find((status) => status.name === name);
+  return { current: seen[0], older: seen.slice(1), before, facts };
 }
 
-interface History {
-  readonly older: readonly ObservedContainer[];
-  readonly before: ContainerStatus | undefined;
-  readonly facts: StatusFacts;
+function statusOf(subject: Subject): ContainerStatus {
+  const { current } = subject;
+  const status = current ? fromRuntime(current, subject) : fromMemory(subject);
+  return withReadiness(withProblem(status, subject), subject);
 }
 
-function fromRuntime(container: Container, current: ObservedContainer, history: History): ContainerStatus {
-  const { older, before, facts } = history;
-  const { spec } = facts.pod;
-  const count = (spec?.containers.length ?? 0) + (spec?.initContainers?.length ?? 0);
+function fromRuntime(current: ObservedContainer, subject: Subject): ContainerStatus {
+  const { container, older, before, facts } = subject;
+  const containerID = fullId(current, facts);
   const describe = (observed: ObservedContainer) =>
     stateOf(observed, {
       containerId: fullId(observed, facts),
       before,
       waiting: waitingState(facts),
-      maxMessageBytes: Math.floor(maxTerminationMessages / Math.max(1, count)),
+      maxMessageBytes: Math.floor(maxTerminationMessages / countContainers(facts)),
     });
-  const state = describe(current);
-  const ended = older.find((observed) => observed.state.kind === "exited");
+  const ended = older.find(({ state }) => state.kind === "exited");
+  const ran = before?.state?.running !== undefined;
   // It ran when last seen and is not there any more, neither as this container nor as one before it.
-  const lost =
-    before?.state?.running !== undefined && before.containerID !== fullId(current, facts) && !ended;
-  const lostNow = lost || (before?.state?.running !== undefined && current.state.kind === "unknown");
+  const lost = ran && before.containerID !== containerID && !ended;
+  const lostNow = lost || (ran && current.state.kind === "unknown");
   return {
-    ...describeSpec(container, facts),
-    containerID: fullId(current, facts),
+    ...describeSpec(subject),
+    containerID,
     image: current.image,
     imageID: current.imageRef,
-    state,
-    lastState: ended ? describe(ended) : lost ? vanished : lastStateOf(before, fullId(current, facts)),
+    state: describe(current),
+    lastState: ended ? describe(ended) : lost ? vanished : lastStateOf(before, containerID),
     restartCount: Math.max(current.attempt, (before?.restartCount ?? 0) + (lostNow ? 1 : 0)),
     resources: container.resources ?? {},
     ...(container.resources?.requests && { allocatedResources: container.resources.requests }),
@@ -92,25 +97,20 @@ function lastStateOf(before: ContainerStatus | undefined, containerId: string): 
   return before?.lastState ?? {};
 }
 
-/** The runtime has nothing of it: not yet, or no longer. */
-function fromMemory(
-  container: Container,
-  role: Role,
-  before: ContainerStatus | undefined,
-  facts: StatusFacts,
-): ContainerStatus {
+function fromMemory(subject: Subject): ContainerStatus {
+  const { role, before, facts } = subject;
   if (before?.state?.terminated) return before;
-  const wasRunning = before?.state?.running !== undefined;
+  const ran = before?.state?.running !== undefined;
   const beingDeleted = facts.pod.metadata.deletionTimestamp !== undefined;
   return {
-    ...describeSpec(container, facts),
+    ...describeSpec(subject),
     state: role === "init" && hasRegularContainer(facts) ? presumedCompleted : waitingState(facts),
-    lastState: wasRunning ? vanished : (before?.lastState ?? {}),
-    restartCount: (before?.restartCount ?? 0) + (wasRunning && !beingDeleted ? 1 : 0),
+    lastState: ran ? vanished : (before?.lastState ?? {}),
+    restartCount: (before?.restartCount ?? 0) + (ran && !beingDeleted ? 1 : 0),
   };
 }
 
-function describeSpec(container: Container, facts: StatusFacts) {
+function describeSpec({ container, facts }: Subject) {
   const volumeMounts = volumeMountStatuses(container, facts.recursiveReadOnlyMounts ?? false);
   return {
     name: container.name,
@@ -122,15 +122,9 @@ function describeSpec(container: Container, facts: StatusFacts) {
 }
 
 /** A container that could not be started waits for the reason why; how it ended before is its last state. */
-function withProblem(
-  status: ContainerStatus,
-  container: Container,
-  role: Role,
-  current: ObservedContainer | undefined,
-  facts: StatusFacts,
-): ContainerStatus {
-  const problem = facts.problems.get(container.name);
-  if (!problem || !isToBeStarted(status, container, role, current, facts)) return status;
+function withProblem(status: ContainerStatus, subject: Subject): ContainerStatus {
+  const problem = subject.facts.problems.get(status.name);
+  if (!problem || !isToBeStarted(status, subject)) return status;
   const { reason, message } = problem;
   return {
     ...status,
@@ -139,29 +133,19 @@ function withProblem(
   };
 }
 
-function isToBeStarted(
-  status: ContainerStatus,
-  container: Container,
-  role: Role,
-  current: ObservedContainer | undefined,
-  { pod }: StatusFacts,
-): boolean {
-  if (pod.metadata.deletionTimestamp !== undefined || current?.state.kind === "running") return false;
+function isToBeStarted(status: ContainerStatus, { container, role, current, facts }: Subject): boolean {
+  const { metadata, spec } = facts.pod;
+  if (metadata.deletionTimestamp !== undefined || current?.state.kind === "running") return false;
   const exitCode = status.state?.terminated?.exitCode;
   if (exitCode === undefined || current?.state.kind === "unknown") return true;
   if (role === "init" && exitCode === 0) return false;
-  return mayRestart(container, pod.spec ?? { containers: [] }, exitCode);
+  return mayRestart(container, spec ?? { containers: [] }, exitCode);
 }
 
-function withReadiness(
-  status: ContainerStatus,
-  role: Role,
-  current: ObservedContainer | undefined,
-  facts: StatusFacts,
-): ContainerStatus {
-  const running = current && status.state?.running !== undefined;
+function withReadiness(status: ContainerStatus, { role, current, facts }: Subject): ContainerStatus {
+  const running = current !== undefined && status.state?.running !== undefined;
   if (role === "init") {
-    return { ...status, started: running ?? false, ready: status.state?.terminated?.exitCode === 0 };
+    return { ...status, started: running, ready: status.state?.terminated?.exitCode === 0 };
   }
   if (!running) return { ...status, started: false, ready: false };
   const { started, ready } = facts.verdict(current.id);
@@ -176,6 +160,10 @@ function waitingState({ pod }: StatusFacts): State {
 function hasRegularContainer({ pod, observed }: StatusFacts): boolean {
   const names = new Set(pod.spec?.containers.map(({ name }) => name));
   return observed?.containers.some(({ name }) => names.has(name)) ?? false;
+}
+
+function countContainers({ pod: { spec } }: StatusFacts): number {
+  return Math.max(1, (spec?.containers.length ?? 0) + (spec?.initContainers?.length ?? 0));
 }
 
 function fullId(container: ObservedContainer, { runtimeName }: StatusFacts): string {

@@ -21,6 +21,8 @@ function createApi() {
     failure: undefined as Error | undefined,
     /** Thrown after the patch was applied: the answer is lost. */
     lostAnswer: undefined as Error | undefined,
+    /** What the server makes of a status before it keeps it. */
+    change: (status: object): object => status,
     /** Patches wait for it. */
     gate: Promise.resolve(),
     client: {
@@ -38,10 +40,8 @@ function createApi() {
         if (!api.pod) throw notFound();
         if (body.metadata.uid !== api.pod.metadata.uid || key.name !== api.pod.metadata.name)
           throw conflict();
-        const status = applyStrategicMergePatch(
-          "core.v1.PodStatus",
-          { ...api.pod.status },
-          { ...body.status },
+        const status = api.change(
+          applyStrategicMergePatch("core.v1.PodStatus", { ...api.pod.status }, { ...body.status }),
         );
         const resourceVersion = String(Number(api.pod.metadata.resourceVersion) + 1);
         api.pod = { ...api.pod, metadata: { ...api.pod.metadata, resourceVersion }, status };
@@ -141,6 +141,27 @@ test("what somebody else wrote over it is put right", async () => {
   writer.set(touched, phase("Running"));
   await settle();
   expect(api.pod?.status?.phase).toBe("Running");
+});
+
+test("what somebody else wrote just before, unseen, is put right too", async () => {
+  writer.set(pod, phase("Running", { podIP: "10.0.0.5" }));
+  await settle();
+  if (api.pod) api.pod = { ...api.pod, status: { ...api.pod.status, phase: "Pending" } };
+  writer.set(pod, phase("Running", { podIP: "10.0.0.6" }));
+  await settle();
+  expect(api.pod?.status).toMatchObject({ phase: "Running", podIP: "10.0.0.6" });
+});
+
+test("what a server drops is not sent to it forever", async () => {
+  api.change = ({ ...status }: PodStatus) => {
+    delete status.message;
+    return status;
+  };
+  for (const name of ["Pending", "Running", "Running"]) {
+    writer.set(pod, phase(name, { message: "dropped" }));
+    await clock.advance(10_000);
+  }
+  expect(api.patches).toEqual([{ message: "dropped" }, { phase: "Running", message: "dropped" }]);
 });
 
 test("latest is what was set, before that what the API has", () => {

@@ -1,3 +1,4 @@
+import { isEqual } from "../../api/equality.ts";
 import type { Features } from "../../api/feature-gates.ts";
 import type { Pod, PodStatus } from "../../api/objects.ts";
 import { StatusError } from "../../api/status-error.ts";
@@ -49,6 +50,8 @@ interface Entry {
   /** What the API has as far as is known, and of which resource version that is. */
   has: PodStatus;
   resourceVersion: string | undefined;
+  /** What was sent and is still not there: a server that does not know a field drops it. */
+  ignored: unknown;
   /**
    * idle -> writing -> idle: as long as there is something to write. After a failure nobody knows what the API has:
    * it is asked before the next attempt. gone: it is not there any more, and nothing will be written.
@@ -127,20 +130,22 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   async function write(entry: Entry, signal: AbortSignal): Promise<void> {
     const { want, version } = entry;
     const patch = statusPatch(want, entry.has, owned);
-    if (patch) {
+    if (patch && !isEqual(patch, entry.ignored)) {
       entry.budget = spendOne(entry.budget, clock.now());
-      const pod = await sendPatch(entry, patch, signal);
-      noteWritten(entry, want, pod.metadata.resourceVersion);
+      noteAnswer(entry, await sendPatch(entry, patch, signal));
+      // Somebody else may have written just before: what they undid is written again. What a server drops is not.
+      const left = statusPatch(want, entry.has, owned);
+      entry.ignored = isEqual(left, patch) || isEqual(left, entry.ignored) ? left : undefined;
+      if (left && !entry.ignored) return;
     }
     entry.written = version;
   }
 
-  function noteWritten(entry: Entry, want: PodStatus, resourceVersion: string | undefined): void {
+  function noteAnswer(entry: Entry, { metadata, status = {} }: Pod): void {
     // A later change may have been seen before the answer came.
-    if (isNewerVersion(entry.resourceVersion, resourceVersion)) return;
-    entry.resourceVersion = resourceVersion;
-    // Not what was answered: should a server drop a field, it would be sent to it forever.
-    entry.has = want;
+    if (isNewerVersion(entry.resourceVersion, metadata.resourceVersion)) return;
+    entry.resourceVersion = metadata.resourceVersion;
+    entry.has = status;
   }
 
   async function sendPatch(entry: Entry, status: unknown, signal: AbortSignal): Promise<Pod> {
@@ -175,6 +180,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
         written: 0,
         has: pod.status ?? {},
         resourceVersion,
+        ignored: undefined,
         state: "idle",
         budget: fullBudget(clock.now()),
         backoff: undefined,

@@ -38,8 +38,8 @@ export interface AtomicWriteOptions {
   readonly afterStep?: (step: WriteStep) => void;
 }
 
-export type WriteStep = "created" | "written" | "linked" | "switched" | "shown" | "cleaned";
 export const writeSteps = ["created", "written", "linked", "switched", "shown", "cleaned"] as const;
+type WriteStep = (typeof writeSteps)[number];
 
 /** Makes the directory hold exactly the payload. Content that is there already is not written again: false. */
 export async function writeAtomically(

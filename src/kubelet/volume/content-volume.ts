@@ -22,7 +22,8 @@ export async function setUpContent(
   { directory, inMemory, payload }: ContentVolume,
 ): Promise<MountedVolume> {
   await mkdir(directory, { recursive: true, mode: 0o750 });
-  if (inMemory) await mountOnce(deps, directory, memoryVolumeBytes(sizeFacts()));
+  const sizeBytes = memoryVolumeBytes({ pod, allocatable: deps.node().allocatable.memory });
+  if (inMemory) await mountOnce(deps, directory, sizeBytes);
   else if (!(await hasContent(directory))) await chmod(directory, 0o777);
   for (const path of nestedMountPoints(pod, volume.name)) {
     await mkdir(join(directory, path), { recursive: true, mode: 0o755 });
@@ -39,10 +40,6 @@ export async function setUpContent(
     },
   });
   return { hostPath: directory, readOnly: true };
-
-  function sizeFacts() {
-    return { pod, allocatable: deps.node().allocatable.memory };
-  }
 }
 
 /** A directory that has content stays as it is: a mount over it would hide from its containers every later change. */

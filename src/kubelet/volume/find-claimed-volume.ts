@@ -33,7 +33,7 @@ export async function findClaimedVolume(
 }
 
 /** Throws what keeps a claim from being used. */
-export function boundVolume(claim: PersistentVolumeClaim): string {
+function boundVolume(claim: PersistentVolumeClaim): string {
   const { deletionTimestamp, finalizers = [] } = claim.metadata;
   if (deletionTimestamp && !finalizers.includes("kubernetes.io/pvc-protection")) {
     throw new Error("PVC is being deleted");
@@ -44,7 +44,7 @@ export function boundVolume(claim: PersistentVolumeClaim): string {
 }
 
 /** Throws unless the volume says, too, that it belongs to the claim. */
-export function checkBinding(persistent: PersistentVolume, claim: PersistentVolumeClaim): void {
+function checkBinding(persistent: PersistentVolume, claim: PersistentVolumeClaim): void {
   const found = `found PV object ${persistent.metadata.name} but`;
   const { claimRef } = persistent.spec ?? {};
   if (!claimRef) {

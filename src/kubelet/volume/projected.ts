@@ -71,7 +71,7 @@ function tokenAccess(pod: Pod, defaultMode: number): Pick<ProjectedFile, "mode" 
 }
 
 /** The user that all containers run as, when the pod says it for each and they agree. */
-export function commonUser(pod: Pod): number | undefined {
+function commonUser(pod: Pod): number | undefined {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
   const ofPod = pod.spec?.securityContext?.runAsUser;
   const users = [...initContainers, ...containers, ...ephemeralContainers].map(

@@ -3,7 +3,7 @@ import type { Client } from "../../client/client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly audience?: string;
   readonly expirationSeconds?: number;
 }

@@ -36,7 +36,7 @@ export async function bindSubPath(mounter: Mounter, request: SubPathRequest): Pr
   }
 }
 
-export function subPathProblem(subPath: string): string | undefined {
+function subPathProblem(subPath: string): string | undefined {
   if (subPath.startsWith("/")) return `error SubPath \`${subPath}\` must not be an absolute path`;
   if (subPath.split("/").includes("..")) {
     return `unable to provision SubPath \`${subPath}\`: must not contain '..'`;

@@ -9,12 +9,14 @@ const ownDirectories = ["volume-subpaths", "volumes", "plugins"] as const;
 
 /** Unmounts and removes the volumes of a pod. Nothing is removed as long as anything is mounted there. */
 export async function tearDownPod(mounter: Mounter, podDir: string): Promise<void> {
+  const refusals: unknown[] = [];
   for (const point of await mounter.mountPointsBelow(podDir)) {
-    // Why it failed is told below, if it is still there.
-    await mounter.unmount(point).catch(() => {});
+    await mounter.unmount(point).catch((error) => void refusals.push(error));
   }
   const left = await mounter.mountPointsBelow(podDir);
-  if (left.length > 0) throw new Error(`still mounted, nothing was removed: ${left.join(", ")}`);
+  if (left.length > 0) {
+    throw new AggregateError(refusals, `still mounted, nothing was removed: ${left.join(", ")}`);
+  }
   for (const name of ownDirectories) await removeTree(join(podDir, name));
   await rmdir(podDir).catch((error) => {
     if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(errorCode(error) ?? "")) throw error;

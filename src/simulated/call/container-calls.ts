@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import {
   type ContainerConfig,
   ContainerEventType,
@@ -11,7 +10,7 @@ import { decideExit, decideStop, endContainer, forgetPlans, planExit, untilEnded
 import type { SimulatedCore } from "../core.ts";
 import { alreadyExists, failedPrecondition, invalidArgument, notFound, unknownFailure } from "../failure.ts";
 import { presentImage } from "../image/present-image.ts";
-import { containerMessage, containerStateValue, containerStatusMessage } from "../messages.ts";
+import { containerMessage, containerStateValue, containerStatusMessage, logPathOf } from "../messages.ts";
 import { newObjectId } from "../object-id.ts";
 import { pauseUntil } from "../pause.ts";
 import { publishContainerEvent } from "../publish-event.ts";
@@ -88,8 +87,8 @@ export function containerCalls(core: SimulatedCore) {
     async reopenContainerLog({ containerId }) {
       const container = findContainer(state, containerId);
       checkRuns(container);
-      if (container.logPath && containerScript(core, container).log)
-        await appendToLog(container.logPath, "", clock.now());
+      const path = logPathOf(container);
+      if (path && containerScript(core, container).log) await appendToLog(path, "", clock.now());
       return {};
     },
   } satisfies ServiceCalls<RuntimeServiceService>;
@@ -111,8 +110,9 @@ function newContainer(
   sandbox: SandboxRecord,
   config: ContainerConfig | undefined,
 ): ContainerRecord {
+  const { sharing } = core;
   if (!config) throw invalidArgument("config is missing");
-  const { metadata, image: spec, logPath } = config;
+  const { metadata, image: spec } = config;
   if (!metadata?.name) throw invalidArgument("config.metadata.name is missing");
   if (!spec?.image) throw invalidArgument("config.image.image is missing");
   if (sandbox.state !== "ready") throw failedPrecondition(`sandbox ${sandbox.id} is not ready`);
@@ -126,17 +126,17 @@ function newContainer(
   return {
     id: newObjectId(),
     sandbox,
-    metadata,
-    image: spec,
+    metadata: { ...metadata, name: sharing.text(metadata.name) },
+    image: sharing.image(spec),
     imageId: image.id,
     imageRef: image.repoDigests[0] ?? image.id,
-    labels: config.labels,
-    annotations: config.annotations,
-    mounts: config.mounts,
-    logPath: sandbox.logDirectory && logPath ? join(sandbox.logDirectory, logPath) : "",
+    labels: sharing.labels(config.labels),
+    annotations: sharing.labels(config.annotations),
+    mounts: sharing.mounts(config.mounts),
+    logPath: sharing.text(config.logPath),
     stopSignal: config.stopSignal,
     createdAt: core.clock.now(),
-    resources: config.linux?.resources,
+    resources: sharing.resources(config.linux?.resources),
     state: { kind: "created" },
   };
 }
@@ -157,7 +157,8 @@ async function start(core: SimulatedCore, container: ContainerRecord, signal: Ab
   const { clock } = core;
   const script = containerScript(core, container);
   await pauseUntil(clock, clock.now() + (script.startDelayMs ?? 0), signal);
-  if (script.log && container.logPath) await appendToLog(container.logPath, script.log, clock.now());
+  const path = logPathOf(container);
+  if (path && script.log) await appendToLog(path, script.log, clock.now());
   // It may have been removed, or its sandbox stopped, in the meantime.
   core.starting.delete(container.id);
   checkCanStart(core, container);
@@ -176,8 +177,8 @@ async function start(core: SimulatedCore, container: ContainerRecord, signal: Ab
   if (exit) planExit(core, container, exit);
 }
 
-/** Exported for its test. What the request leaves at zero stays as it was. */
-export function mergeResources(
+/** What the request leaves at zero stays as it was. */
+function mergeResources(
   before: LinuxContainerResources | undefined,
   update: LinuxContainerResources,
 ): LinuxContainerResources {

@@ -84,7 +84,7 @@ export function sandboxCalls(core: SimulatedCore) {
 }
 
 function newSandbox(
-  { state, clock, handlers }: SimulatedCore,
+  { state, clock, handlers, sharing }: SimulatedCore,
   { config, runtimeHandler }: RunPodSandboxRequest,
 ): SandboxRecord {
   if (!config) throw invalidArgument("config is missing");
@@ -97,12 +97,12 @@ function newSandbox(
     throw unknownFailure(`failed to get sandbox runtime: no runtime for "${runtimeHandler}" is configured`);
   return {
     id: newObjectId(),
-    metadata,
-    labels: config.labels,
-    annotations: config.annotations,
-    handler: runtimeHandler,
+    metadata: { ...metadata, namespace: sharing.text(metadata.namespace), uid: sharing.text(metadata.uid) },
+    labels: sharing.labels(config.labels),
+    annotations: sharing.labels(config.annotations),
+    handler: sharing.text(runtimeHandler),
     logDirectory: config.logDirectory,
-    namespaces: config.linux?.securityContext?.namespaceOptions,
+    namespaces: sharing.namespaces(config.linux?.securityContext?.namespaceOptions),
     createdAt: clock.now(),
     scripts: annotatedScripts(config),
     containers: [],

@@ -6,9 +6,11 @@ import { fakeDigest } from "./image-name.ts";
 import type { PullPlan } from "./pull-plan.ts";
 
 const defaultSizeBytes = 10 * 2 ** 20;
+/** More no registry has in one image. */
+const mostLayers = 127;
 
 export function imageSize({ sizeBytes = defaultSizeBytes }: PullScript): number {
-  return sizeBytes;
+  return Math.max(0, Math.round(sizeBytes));
 }
 
 /** What a script means for one pull. Of an image that is here nothing has to come, but the registry is asked. */
@@ -40,7 +42,7 @@ function splitLayers(
   script: PullScript,
   { reference, here }: { reference: string; here: boolean },
 ): PullPlan["layers"] {
-  const count = Math.max(1, script.layers ?? 1);
+  const count = Math.min(Math.max(1, Math.round(script.layers ?? 1)), mostLayers);
   const size = imageSize(script);
   return Array.from({ length: count }, (_, i) => ({
     digest: fakeDigest(`layer ${i} ${reference}`),

@@ -15,7 +15,7 @@ export interface PullPlan {
   readonly failure?: { readonly atByte: number; readonly error: ServiceError };
 }
 
-export type LayerStage = "waiting" | "downloading" | "unpacking" | "done" | "exists";
+type LayerStage = "waiting" | "downloading" | "unpacking" | "done" | "exists";
 
 export interface LayerProgress {
   readonly digest: string;
@@ -37,7 +37,7 @@ export function bytesAt(plan: PullPlan, atMs: number): number {
   if (flowing < 0) return 0;
   const reach = stall ? stall.atByte / bytesPerMs : Number.POSITIVE_INFINITY;
   if (stall && flowing >= reach) {
-    if (flowing < reach + stall.ms) return Math.min(stall.atByte, total);
+    if (flowing < reach + stall.ms) return Math.min(Math.floor(stall.atByte), total);
     flowing -= stall.ms;
   }
   if (bytesPerMs === Number.POSITIVE_INFINITY) return total;

@@ -32,7 +32,7 @@ export interface AnnotatedScripts {
   readonly containers: Readonly<Record<string, ContainerScript>>;
 }
 
-export const annotationPrefix = "simulated.kindling.dev/";
+const annotationPrefix = "simulated.kindling.dev/";
 
 type Parse<Script> = (text: string) => Script;
 

@@ -96,7 +96,7 @@ export interface PullFailure {
 }
 
 /** How the node is; undefined is well. */
-export interface StatusScript {
+interface StatusScript {
   /** Why RuntimeReady is false. */
   readonly runtimeProblem?: string;
   /** Why NetworkReady is false. */

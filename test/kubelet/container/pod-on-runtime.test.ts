@@ -17,7 +17,7 @@ import { describeWithTool } from "../../support/tools.ts";
 // A pod's spec, all the way to a container on a real socket and back to what the kubelet sees of it.
 describeWithTool("busybox", "a pod on our runtime", () => {
   describeWithTool("conmon", "with the driver oci", () => suite("oci", "/dev/termination-log"));
-  describe("with the driver host", () => suite("host", "/last-words"));
+  describe("with the driver host", () => suite("host", "/dev/termination-log"));
 });
 
 function suite(driver: "oci" | "host", terminationMessagePath: string): void {

@@ -11,7 +11,7 @@ const place = { root: join(home, "link-to-pods"), realRoot: root, directory: "ns
 const inPod = (...names: string[]) => join(place.root, "ns_p_1", ...names);
 
 beforeAll(() => {
-  mkdirSync(inPod("web"), { recursive: true });
+  mkdirSync(join(root, "ns_p_1/web"), { recursive: true });
   symlinkSync(root, place.root);
   mkdirSync(join(root, "ns_other_2"));
   writeFileSync(join(root, "../secret"), "secret");

@@ -1,11 +1,12 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Clock } from "../../../lib/clock.ts";
 import type { DirectoryChanges } from "./directory-changes.ts";
+import { createLogCursor } from "./log-cursor.ts";
 import type { LogOptions } from "./log-options.ts";
 import { createLogRenderer } from "./log-renderer.ts";
 import { findTailStart } from "./tail-start.ts";
 
-/** A log file, as it is and as it changes. */
+/** A container's log, as it is and as it changes. */
 export interface LogSource {
   /** The file that has the log's name now: after a rotation another one. Rejects while there is none. */
   open(): Promise<FileHandle>;
@@ -23,36 +24,29 @@ export interface ReadLogOptions {
   readonly signal: AbortSignal;
 }
 
-const chunkBytes = 64 * 1_024;
 const checkEveryMs = 1_000;
 
 /** What is asked for of a log, as it comes. Reads on only when its reader does. */
-export async function* readLog(options: ReadLogOptions): AsyncGenerator<Buffer> {
-  const { source, clock, signal } = options;
-  const { follow, tailLines } = options.options;
-  const renderer = createLogRenderer({ ...options.options, mostLines: follow ? undefined : tailLines });
-  const buffer = Buffer.alloc(chunkBytes);
-  let file = options.file;
+export async function* readLog({
+  source,
+  file,
+  options,
+  clock,
+  signal,
+}: ReadLogOptions): AsyncGenerator<Buffer> {
+  const { follow, tailLines } = options;
+  const renderer = createLogRenderer({ ...options, mostLines: follow ? undefined : tailLines });
+  const position = await tailStart(file, tailLines);
+  const cursor = createLogCursor({ file, position, open: source.open, onNextFile: renderer.restart });
   let changes: DirectoryChanges | undefined;
+  let ended = false;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   try {
-    const { size } = await file.stat();
-    let position = tailLines === undefined ? 0 : await findTailStart(file, size, tailLines);
-    let state: "running" | "ended" = "running";
-    let checkedAt = Number.NEGATIVE_INFINITY;
-    /** The log goes on in this one, as soon as nothing more comes of the current. */
-    let next: FileHandle | undefined;
-    while (!renderer.done() && !signal.aborted) {
-      const { bytesRead } = await file.read(buffer, 0, chunkBytes, position);
-      position += bytesRead;
-      const text = bytesRead > 0 ? renderer.push(buffer.subarray(0, bytesRead)) : undefined;
-      if (text) {
+    while (!renderer.done()) {
+      const bytes = await cursor.read();
+      if (bytes.length > 0) {
+        const text = renderer.push(bytes);
         if (text.length > 0) yield text;
-        continue;
-      }
-      if (next) {
-        await file.close();
-        [file, next, position] = [next, undefined, 0];
-        renderer.restart();
         continue;
       }
       if (!follow) {
@@ -61,32 +55,28 @@ export async function* readLog(options: ReadLogOptions): AsyncGenerator<Buffer> 
       }
       // Before the first look for a rotation: one between the two would otherwise not be seen.
       changes ??= source.watch();
-      next = await openRotated(source, file);
-      if (next) continue;
-      if (state === "ended") return;
+      if (await cursor.findNext()) continue;
+      if (ended) return;
       if (clock.now() - checkedAt >= checkEveryMs) {
         checkedAt = clock.now();
-        if (!(await source.isRunning())) {
-          // What it wrote last may have come since the last read.
-          state = "ended";
-          continue;
-        }
+        ended = !(await source.isRunning());
       }
-      await changes.next({ atMostMs: checkEveryMs, signal });
+      // What an ended one wrote last may have come since it was read: it is read once more.
+      if (!ended) await changes.next({ atMostMs: checkEveryMs, signal });
     }
   } finally {
     changes?.close();
-    await file.close();
+    await cursor.close();
   }
 }
 
-/** The file that took the place of the current one, if one did. */
-async function openRotated(source: LogSource, current: FileHandle): Promise<FileHandle | undefined> {
-  // In the middle of a rotation there is none: it comes.
-  const found = await source.open().catch(() => undefined);
-  if (!found) return undefined;
-  const [before, now] = await Promise.all([current.stat(), found.stat()]);
-  if (before.ino !== now.ino || before.dev !== now.dev) return found;
-  await found.close();
-  return undefined;
+async function tailStart(file: FileHandle, lines: number | undefined): Promise<number> {
+  if (lines === undefined) return 0;
+  try {
+    const { size } = await file.stat();
+    return await findTailStart(file, size, lines);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
 }

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { decideCapabilities } from "../capabilities.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { quote } from "../exec-process.ts";
@@ -67,7 +68,13 @@ function mountLines(mount: HostMount, inRoot: (path: string) => string): string[
       return [`mount -t ${mount.type} -o ${quote(mount.options)} ${mount.type} ${target}`];
     case "bind":
       return [
-        ...(mount.target.startsWith("/dev/") ? [`[ -e ${target} ] || mkdir -p ${target}`] : []),
+        // The new /dev is empty: what is bound there needs a place of its own kind.
+        ...(mount.target.startsWith("/dev/")
+          ? [
+              `if [ -d ${quote(mount.source)} ]; then mkdir -p ${target}`,
+              `else mkdir -p ${inRoot(posix.dirname(mount.target))}; [ -e ${target} ] || : > ${target}; fi`,
+            ]
+          : []),
         `mount --rbind --make-${mount.propagation} ${mount.readonly ? "-o ro " : ""}${quote(mount.source)} ${target}`,
         ...(mount.readonly && mount.recursiveReadonly
           ? [

@@ -1,12 +1,13 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Features } from "./api/feature-gates.ts";
-import { type ApiServer, startApiServer } from "./apiserver/api-server.ts";
-import { writeKubeconfig } from "./apiserver/auth/pki/kubeconfig.ts";
-import { loadOrCreatePki } from "./apiserver/auth/pki/pki.ts";
-import { parseTokenFile } from "./apiserver/auth/token/token-file.ts";
-import type { Logger } from "./lib/logger.ts";
-import type { Store } from "./store/store.ts";
+import type { Features } from "../api/feature-gates.ts";
+import { type ApiServer, startApiServer } from "../apiserver/api-server.ts";
+import { writeKubeconfig } from "../apiserver/auth/pki/kubeconfig.ts";
+import { issueClientCertificate, loadOrCreatePki } from "../apiserver/auth/pki/pki.ts";
+import { parseTokenFile } from "../apiserver/auth/token/token-file.ts";
+import type { ClusterAccess } from "../client/cluster-access.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Store } from "../store/store.ts";
 
 /** Where objects are kept. */
 export type StoreOptions =
@@ -32,10 +33,14 @@ export interface ControlPlane {
   readonly url: string;
   /** The file that makes kubectl the cluster's administrator. */
   readonly kubeconfig: string;
+  /** The CA that signed what the API server shows, to clients and to kubelets. */
+  readonly ca: string;
+  /** For a component of the cluster's own, under a certificate made for it now. */
+  access(subject: { readonly commonName: string; readonly organizations?: readonly string[] }): ClusterAccess;
   close(): Promise<void>;
 }
 
-/** The composition root: the only place that knows every part. */
+/** The API server with its store and its certificates. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { dataDir, features, logger } = options;
   await mkdir(dataDir, { recursive: true });
@@ -67,6 +72,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     return {
       url,
       kubeconfig,
+      ca: pki.authority.cert,
+      access: (subject) => ({
+        server: new URL(url),
+        tls: { ca: pki.authority.cert, ...issueClientCertificate(pki, { ...subject, now: Date.now() }) },
+      }),
       async close() {
         await close();
         await store.close();
@@ -83,11 +93,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 async function openStore(options: StoreOptions, directory: string): Promise<Store> {
   switch (options.kind) {
     case "lmdb":
-      return (await import("./store/lmdb-store.ts")).openLmdbStore({ directory });
+      return (await import("../store/lmdb-store.ts")).openLmdbStore({ directory });
     case "memory":
-      return (await import("./store/memory-store.ts")).createMemoryStore();
+      return (await import("../store/memory-store.ts")).createMemoryStore();
     case "etcd":
-      return (await import("./store/etcd-store.ts")).createEtcdStore(options);
+      return (await import("../store/etcd-store.ts")).createEtcdStore(options);
   }
 }
 

@@ -1,0 +1,128 @@
+import type { Container, ContainerStatus, Pod, PodSpec } from "./objects.ts";
+import { addQuantities, compareQuantities, parseQuantity, type Quantity } from "./quantity.ts";
+
+type ResourceKind = "requests" | "limits";
+type Amounts = ReadonlyMap<string, Quantity>;
+type AmountsOf = (container: Container) => Amounts;
+
+/** Whether the pod as a whole asks for something that its containers share. */
+export function hasPodResources(
+  spec: PodSpec | undefined,
+  kinds: readonly ResourceKind[] = ["requests", "limits"],
+): boolean {
+  return kinds.some((kind) => Object.keys(spec?.resources?.[kind] ?? {}).some(isPodResource));
+}
+
+function isPodResource(name: string): boolean {
+  return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
+}
+
+/** What the pod needs as a whole, without its overhead. */
+export function podResources(spec: PodSpec | undefined, kind: ResourceKind): Amounts {
+  return withPodLevel(containerTotals(spec, kind), spec, kind);
+}
+
+export function containerTotals(spec: PodSpec | undefined, kind: ResourceKind): Amounts {
+  return totalsOf(spec, ({ resources }) => parseAmounts(resources?.[kind]));
+}
+
+export interface RequestsOptions {
+  /** Counted for containers that do not say what they need. */
+  readonly atLeast?: Amounts;
+}
+
+/** What a node must have free for the pod: its containers, or what it asks for as a whole, and its overhead. */
+export function podRequests(pod: Pod, { atLeast }: RequestsOptions = {}): Amounts {
+  const { spec } = pod;
+  const statuses = resizedStatuses(pod);
+  const isInfeasible = hasInfeasibleResize(pod);
+  const totals = totalsOf(spec, (container) => {
+    const own = parseAmounts(container.resources?.requests);
+    const status = statuses?.get(container.name);
+    const needed = status ? resizedRequests(own, status, isInfeasible) : own;
+    return atLeast ? withFallback(needed, atLeast) : needed;
+  });
+  const needed = new Map(withPodLevel(totals, spec, "requests"));
+  add(needed, parseAmounts(spec?.overhead));
+  return needed;
+}
+
+/**
+ * The most that its containers need at one time: all of them with their sidecars, or an init container with the
+ * sidecars that were started before it.
+ */
+function totalsOf(spec: PodSpec | undefined, amountsOf: AmountsOf): Map<string, Quantity> {
+  const running = new Map<string, Quantity>();
+  for (const container of spec?.containers ?? []) add(running, amountsOf(container));
+  if (!spec?.initContainers?.length) return running;
+
+  const sidecars = new Map<string, Quantity>();
+  const initPeak = new Map<string, Quantity>();
+  for (const container of spec.initContainers) {
+    if (isSidecar(container)) add(sidecars, amountsOf(container));
+    const atThisTime = new Map(sidecars);
+    if (!isSidecar(container)) add(atThisTime, amountsOf(container));
+    raise(initPeak, atThisTime);
+  }
+  add(running, sidecars);
+  raise(running, initPeak);
+  return running;
+}
+
+export function isSidecar({ restartPolicy }: Pick<Container, "restartPolicy">): boolean {
+  return restartPolicy === "Always";
+}
+
+function withPodLevel(totals: Amounts, spec: PodSpec | undefined, kind: ResourceKind): Amounts {
+  const own = spec?.resources?.[kind];
+  if (!own) return totals;
+  const needed = new Map(totals);
+  for (const [name, amount] of Object.entries(own)) {
+    if (isPodResource(name)) needed.set(name, parseQuantity(amount));
+  }
+  return needed;
+}
+
+/** The containers whose resources may differ from their spec for a while: those that were resized in place. */
+function resizedStatuses({ status }: Pod): Map<string, ContainerStatus> | undefined {
+  const all = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  const resized = all.filter(({ resources }) => resources !== undefined);
+  return resized.length > 0 ? new Map(resized.map((each) => [each.name, each])) : undefined;
+}
+
+function hasInfeasibleResize({ status }: Pod): boolean {
+  const pending = status?.conditions?.find(({ type }) => type === "PodResizePending");
+  return pending?.reason === "Infeasible";
+}
+
+/** The largest of what is wanted, what is promised and what is in force; a wish that cannot be granted does not count. */
+function resizedRequests(wanted: Amounts, status: ContainerStatus, isInfeasible: boolean): Amounts {
+  const needed = new Map(isInfeasible ? [] : wanted);
+  raise(needed, parseAmounts(status.resources?.requests));
+  raise(needed, parseAmounts(status.allocatedResources));
+  return needed;
+}
+
+function withFallback(amounts: Amounts, fallback: Amounts): Amounts {
+  return new Map([...fallback, ...amounts]);
+}
+
+function parseAmounts(list: Readonly<Record<string, string>> | undefined): Amounts {
+  const amounts = new Map<string, Quantity>();
+  for (const name in list) amounts.set(name, parseQuantity(list[name] ?? "0"));
+  return amounts;
+}
+
+function add(totals: Map<string, Quantity>, amounts: Amounts): void {
+  for (const [name, amount] of amounts) {
+    const total = totals.get(name);
+    totals.set(name, total ? addQuantities(total, amount) : amount);
+  }
+}
+
+function raise(totals: Map<string, Quantity>, amounts: Amounts): void {
+  for (const [name, amount] of amounts) {
+    const total = totals.get(name);
+    if (!total || compareQuantities(amount, total) > 0) totals.set(name, amount);
+  }
+}

@@ -1,0 +1,104 @@
+import type { LabelSelector as LabelSelectorObject, Pod, PodSpec } from "../api/objects.ts";
+import {
+  formatLabelSelector,
+  type LabelSelector,
+  type Labels,
+  labelSelectorOf,
+  matchesLabels,
+} from "../api/selector.ts";
+
+type TermObject = NonNullable<
+  NonNullable<NonNullable<PodSpec["affinity"]>["podAffinity"]>["requiredDuringSchedulingIgnoredDuringExecution"]
+>[number];
+
+/** Pods that a pod wants near, or not near, and what near means. */
+export interface AffinityTerm {
+  /** Equal for terms that mean the same. */
+  readonly key: string;
+  readonly topologyKey: string;
+  readonly namespaces: ReadonlySet<string>;
+  /** Of namespaces by their labels, beside those that are named; undefined selects none. */
+  readonly namespaceSelector: LabelSelector | undefined;
+  /** Undefined selects none. */
+  readonly selector: LabelSelector | undefined;
+}
+
+export interface WeightedTerm {
+  readonly weight: number;
+  readonly term: AffinityTerm;
+}
+
+export interface PodAffinityTerms {
+  readonly required: readonly AffinityTerm[];
+  readonly requiredAnti: readonly AffinityTerm[];
+  readonly preferred: readonly WeightedTerm[];
+  readonly preferredAnti: readonly WeightedTerm[];
+}
+
+const none: PodAffinityTerms = { required: [], requiredAnti: [], preferred: [], preferredAnti: [] };
+
+export function readAffinityTerms(pod: Pod): PodAffinityTerms {
+  const { podAffinity, podAntiAffinity } = pod.spec?.affinity ?? {};
+  if (!podAffinity && !podAntiAffinity) return none;
+  const namespace = pod.metadata.namespace ?? "";
+  const read = (term: TermObject) => readTerm(term, namespace);
+  const readAll = (rules: typeof podAffinity) => ({
+    required: (rules?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(read),
+    preferred: (rules?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
+      ({ weight, podAffinityTerm }) => ({ weight, term: read(podAffinityTerm) }),
+    ),
+  });
+  const near = readAll(podAffinity);
+  const apart = readAll(podAntiAffinity);
+  return {
+    required: near.required,
+    requiredAnti: apart.required,
+    preferred: near.preferred,
+    preferredAnti: apart.preferred,
+  };
+}
+
+function readTerm(term: TermObject, podNamespace: string): AffinityTerm {
+  const named = term.namespaces ?? [];
+  const isOwn = named.length === 0 && !term.namespaceSelector;
+  const namespaces = new Set(isOwn ? [podNamespace] : named);
+  const namespaceSelector = readSelector(term.namespaceSelector);
+  const selector = readSelector(term.labelSelector);
+  const key = JSON.stringify([
+    term.topologyKey,
+    [...namespaces].sort(),
+    describeSelector(namespaceSelector),
+    describeSelector(selector),
+  ]);
+  return { key, topologyKey: term.topologyKey, namespaces, namespaceSelector, selector };
+}
+
+/** One with an operator that nobody knows selects nothing, as a missing one does. */
+export function readSelector(selector: LabelSelectorObject | undefined): LabelSelector | undefined {
+  try {
+    return labelSelectorOf(selector);
+  } catch {
+    return undefined;
+  }
+}
+
+export function describeSelector(selector: LabelSelector | undefined): string | null {
+  return selector ? formatLabelSelector(selector) : null;
+}
+
+export interface Candidate {
+  readonly namespace: string;
+  readonly labels: Labels;
+}
+
+/** `namespaceLabels` are those of the candidate's namespace. */
+export function matchesTerm(
+  { namespaces, namespaceSelector, selector }: AffinityTerm,
+  { namespace, labels }: Candidate,
+  namespaceLabels: Labels,
+): boolean {
+  if (!selector) return false;
+  const inReach =
+    namespaces.has(namespace) || (namespaceSelector && matchesLabels(namespaceSelector, namespaceLabels));
+  return Boolean(inReach) && matchesLabels(selector, labels);
+}

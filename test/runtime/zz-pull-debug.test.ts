@@ -1,0 +1,198 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { status as codes, Server, ServerCredentials } from "@grpc/grpc-js";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import {
+  PullImageWithProgressRequest_GranularityType as Granularity,
+  ImageServiceService,
+  ImageSpec,
+  PullImageRequest,
+  PullImageWithProgressRequest,
+  type PullImageWithProgressResponse,
+} from "../../src/cri/generated/cri.ts";
+import { type CriRuntime, startCriRuntime } from "../support/cri-runtime.ts";
+import type { FakeRegistry } from "../support/fake-registry.ts";
+import { runKindling } from "../support/run-kindling.ts";
+import { startSlowRegistry } from "../support/slow-registry.ts";
+
+const kib = 1_024;
+let runtime: CriRuntime;
+let registry: FakeRegistry & { cancelled(): number };
+
+beforeAll(async () => {
+  runtime = await startCriRuntime({ driver: "host" });
+});
+afterAll(() => runtime?.stop());
+afterEach(async () => {
+  await runtime.client.images.removeImage({ image: spec() });
+  await registry.stop();
+});
+
+const spec = () => ImageSpec.fromPartial({ image: registry.reference });
+
+async function pull(
+  options: Parameters<typeof PullImageWithProgressRequest.fromPartial>[0],
+): Promise<PullImageWithProgressResponse[]> {
+  const request = PullImageWithProgressRequest.fromPartial({ request: { image: spec() }, ...options });
+  const responses: PullImageWithProgressResponse[] = [];
+  for await (const response of runtime.client.images.pullImageWithProgress(request)) responses.push(response);
+  return responses;
+}
+
+describe("PullImageWithProgress", () => {
+  test("3542-1 reports, then the reference with offset equal to total; images are as after PullImage", async () => {
+    registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 8, pauseMs: 20 });
+    const responses = await pull({ granularityType: Granularity.SIZE, interval: { value: 100n * 1_024n } });
+    const last = responses.at(-1);
+    const { image } = await runtime.client.images.imageStatus({ image: spec(), verbose: true });
+    expect(last?.imageRef).toBe(image?.id);
+    expect(last?.offset).toEqual(last?.total);
+    const { imageRef } = await runtime.client.images.pullImage(
+      PullImageRequest.fromPartial({ image: spec() }),
+    );
+    expect(imageRef).toBe(image?.id);
+    const { images } = await runtime.client.images.listImages({ filter: { image: spec() } });
+    expect(images.map(({ repoTags }) => repoTags)).toEqual([[registry.reference]]);
+    const { imageFilesystems } = await runtime.client.images.imageFsInfo({});
+    expect(Number(imageFilesystems[0]?.usedBytes?.value)).toBeGreaterThan(400 * kib);
+  });
+
+  test("3542-2 by size: a report each interval; none: only the last", async () => {
+    registry = await startSlowRegistry({ layerBytes: [800 * kib], pieces: 16, pauseMs: 20 });
+    const responses = await pull({ granularityType: Granularity.SIZE, interval: { value: 200n * 1_024n } });
+    const offsets = responses.map(({ offset }) => Number(offset?.value));
+    expect(offsets).toEqual([...offsets].sort((a, b) => a - b));
+    expect(responses.length).toBeGreaterThanOrEqual(4);
+    expect(responses.length).toBeLessThanOrEqual(7);
+    await runtime.client.images.removeImage({ image: spec() });
+    expect(await pull({ granularityType: Granularity.NONE })).toHaveLength(1);
+  });
+
+  test("3542-2 by time: a report each second, metered by the runtime", async () => {
+    registry = await startSlowRegistry({ layerBytes: [100 * kib], pieces: 25, pauseMs: 100 });
+    const responses = await pull({ granularityType: Granularity.TIME, interval: { value: 1n } });
+    expect(responses.length).toBeGreaterThanOrEqual(3);
+    expect(responses.length).toBeLessThanOrEqual(5);
+  });
+
+  test("3542-3 verbose has digest, offset, total and stage of every layer; a summary has none", async () => {
+    registry = await startSlowRegistry({ layerBytes: [300 * kib, 100 * kib], pieces: 6, pauseMs: 20 });
+    const size = { granularityType: Granularity.SIZE, interval: { value: 50n * 1_024n } };
+    const responses = await pull({ ...size, verbosity: true });
+    const details = responses.at(-1)?.details ?? [];
+    expect(details.map(({ layer, stage }) => [layer, stage])).toEqual(
+      registry.layers.map(({ digest }) => [digest, "done"]),
+    );
+    const stages = new Set(responses.flatMap((response) => response.details.map(({ stage }) => stage)));
+    expect(stages).toContain("downloading");
+    await runtime.client.images.removeImage({ image: spec() });
+    const summary = await pull({ ...size, verbosity: false });
+    expect(summary.flatMap((response) => response.details)).toEqual([]);
+  });
+
+  test("3542-4 a stall fails with its reason, in both calls", async () => {
+    registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 8, pauseMs: 20, stallAfter: 3 });
+    const began = Date.now();
+    await expect(
+      pull({ granularityType: Granularity.NONE, noProgressTimeout: { value: 1 } }),
+    ).rejects.toMatchObject({ code: codes.DEADLINE_EXCEEDED, details: expect.stringMatching(/progress/i) });
+    const plain = PullImageRequest.fromPartial({ image: spec(), noProgressTimeout: { value: 1 } });
+    await expect(runtime.client.images.pullImage(plain)).rejects.toMatchObject({
+      code: codes.DEADLINE_EXCEEDED,
+    });
+    expect(Date.now() - began).toBeLessThan(15_000);
+  });
+});
+
+describe("kindling pull", () => {
+  const args = (...more: string[]) => [
+    "pull",
+    registry.reference,
+    "--runtime-endpoint",
+    runtime.endpoint,
+    ...more,
+  ];
+
+  test("3542-8 lines when piped, the reference last", async () => {
+    registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 15, pauseMs: 100 });
+    const { exit, output } = await runKindling(args());
+    expect({ code: await exit, stderr: output.stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = output.stdout.trim().split("\n");
+    expect(lines[0]).toMatch(/^127\.0\.0\.1:\d+\/app:v1: .* of 40\d KiB/);
+    expect(lines.at(-1)).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(output.stdout).not.toContain("\x1b");
+  });
+
+  test("3542-8 JSON lines with -o json", async () => {
+    registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 8, pauseMs: 50 });
+    const { exit, output } = await runKindling(
+      args("-o", "json", "--granularity", "size", "--interval", "100Ki"),
+    );
+    expect({ code: await exit, stderr: output.stderr }).toEqual({ code: 0, stderr: "" });
+    const reports = output.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(reports.length).toBeGreaterThan(2);
+    expect(reports.at(-1)).toMatchObject({ details: [{ stage: "done" }] });
+    expect(reports.at(-1).offset).toBe(reports.at(-1).total);
+  });
+
+  test("3542-8 a bar per layer on a terminal", async () => {
+    registry = await startSlowRegistry({ layerBytes: [300 * kib, 200 * kib], pieces: 25, pauseMs: 100 });
+    const { exit, output } = await runKindling(args(), { terminal: true });
+    const codeSeen = await exit;
+    if (codeSeen !== 0) console.log("CAPTURED", codeSeen, JSON.stringify(output.stdout.slice(-1500)));
+    expect({ code: await exit, stderr: output.stderr }).toEqual({ code: 0, stderr: "" });
+    const ids = registry.layers.map(({ digest }) => digest.slice(7, 19));
+    for (const id of ids) expect(output.stdout).toMatch(new RegExp(`${id}  downloading  \\[=*> *\\]`));
+    expect(output.stdout).toMatch(/KiB\/s, \d+s left/);
+    expect(output.stdout).toMatch(/sha256:[0-9a-f]{64}\r?\n$/);
+  });
+
+  test("3542-8 Ctrl-C ends the pull in the runtime too", async () => {
+    registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 100, pauseMs: 100 });
+    const { child, exit } = await runKindling(args());
+    await expect.poll(() => registry.requests.length, { timeout: 10_000 }).toBeGreaterThan(2);
+    child.kill("SIGINT");
+    expect(await exit).toBe(1);
+    await expect.poll(() => registry.cancelled(), { timeout: 5_000 }).toBe(1);
+  });
+
+  test("3542-4 a stall within --no-progress-timeout is exit code 1 and a reason", async () => {
+    registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 8, pauseMs: 20, stallAfter: 2 });
+    const { exit, output } = await runKindling(args("--no-progress-timeout", "1"));
+    expect(await exit).toBe(1);
+    expect(output.stderr).toMatch(/cannot pull .*progress/i);
+  });
+
+  test("3542-8 a runtime without the call: one notice, and the old call", async () => {
+    registry = await startSlowRegistry({ layerBytes: [kib], pieces: 1, pauseMs: 1 });
+    const folder = await mkdtemp(join(tmpdir(), "kindling-old-cri-"));
+    const server = new Server();
+    server.addService(ImageServiceService, {
+      pullImage: (_call: unknown, respond: (error: null, response: { imageRef: string }) => void) =>
+        respond(null, { imageRef: "sha256:old" }),
+    });
+    const address = `unix:${join(folder, "old.sock")}`;
+    await new Promise<void>((resolve, reject) =>
+      server.bindAsync(address, ServerCredentials.createInsecure(), (error) =>
+        error ? reject(error) : resolve(),
+      ),
+    );
+    const { exit, output } = await runKindling(["pull", "busybox", "--runtime-endpoint", address]);
+    expect(await exit).toBe(0);
+    expect(output.stdout).toBe("sha256:old\n");
+    expect(output.stderr.match(/does not report progress/g)).toHaveLength(1);
+    server.forceShutdown();
+    await rm(folder, { recursive: true });
+  });
+
+  test("no runtime at the address: what to do, and exit code 1", async () => {
+    registry = await startSlowRegistry({ layerBytes: [kib], pieces: 1, pauseMs: 1 });
+    const { exit, output } = await runKindling(["pull", "x", "--runtime-endpoint", "unix:///nowhere/x.sock"]);
+    expect(await exit).toBe(1);
+    expect(output.stderr).toMatch(/no runtime answers at unix:\/\/\/nowhere\/x\.sock/);
+  });
+});

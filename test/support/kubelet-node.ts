@@ -1,0 +1,187 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defaultFeatures, type Features } from "../../src/api/feature-gates.ts";
+import type { Event, Pod, PodCondition } from "../../src/api/objects.ts";
+import { StatusError } from "../../src/api/status-error.ts";
+import { versionInfo } from "../../src/api/version.ts";
+import type { Client } from "../../src/client/client.ts";
+import { connectCluster } from "../../src/client/create-client.ts";
+import type { CriClient } from "../../src/cri/cri-client.ts";
+import {
+  type KubeletConfiguration,
+  parseKubeletConfiguration,
+} from "../../src/kubelet/configuration/kubelet-configuration.ts";
+import { createKubelet } from "../../src/kubelet/kubelet.ts";
+import { createLogger, silentLogger } from "../../src/lib/logger.ts";
+import { startTestServer, type TestServer } from "./api-server.ts";
+
+/** A kubelet under a real API server of ours, on a runtime that the test brings. */
+export interface KubeletNode {
+  readonly name: string;
+  readonly server: TestServer;
+  readonly client: Client;
+  readonly dataDir: string;
+  /** Starts a pod on this node; its containers are given, the rest is as small as can be. */
+  run(
+    name: string,
+    spec: Partial<Pod["spec"]> & { containers?: unknown[] },
+    more?: Partial<Pod["metadata"]>,
+  ): Promise<Pod>;
+  get(name: string): Promise<Pod | undefined>;
+  /** Waits until the pod is so; fails with what it is instead. */
+  until(name: string, what: (pod: Pod) => boolean, timeoutMs?: number): Promise<Pod>;
+  untilGone(name: string): Promise<void>;
+  events(name: string): Promise<readonly Event[]>;
+  untilEvent(name: string, matching: RegExp): Promise<Event>;
+  /** Stops the kubelet; containers go on. */
+  stop(): Promise<void>;
+  /** A new kubelet where the last one was. */
+  start(options?: { features?: Partial<Features> }): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface KubeletNodeOptions {
+  readonly cri: CriClient;
+  readonly server?: TestServer;
+  readonly features?: Partial<Features>;
+  /** Fields of the kubelet's configuration file. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly name?: string;
+}
+
+export async function startKubeletNode(options: KubeletNodeOptions): Promise<KubeletNode> {
+  const server = options.server ?? (await startTestServer());
+  const dataDir = await mkdtemp(join(tmpdir(), "kindling-kubelet-"));
+  const client = await connectCluster({ kubeconfig: server.kubeconfig });
+  const name = options.name ?? "node-1";
+  const logger = process.env.KINDLING_TEST_LOG
+    ? createLogger({ format: "text", level: "debug" })
+    : silentLogger;
+  let running: { stop: AbortController; done: Promise<void> } | undefined;
+
+  async function start({ features }: { features?: Partial<Features> } = {}): Promise<void> {
+    const stop = new AbortController();
+    const kubelet = await createKubelet(
+      {
+        client: await connectCluster({ kubeconfig: server.kubeconfig }),
+        cri: options.cri,
+        nodeName: name,
+        dataDir,
+        config: configuration(options.config),
+        features: { ...defaultFeatures, ...options.features, ...features },
+        version: versionInfo.gitVersion,
+        logger,
+      },
+      stop.signal,
+    );
+    running = { stop, done: kubelet.run(stop.signal) };
+    await Promise.race([kubelet.ready, running.done]);
+  }
+
+  async function stop(): Promise<void> {
+    running?.stop.abort(new Error("the test stops the kubelet"));
+    await running?.done;
+    running = undefined;
+  }
+
+  async function get(podName: string): Promise<Pod | undefined> {
+    try {
+      return await client.get("pods", { namespace: "default", name: podName });
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async function until(podName: string, what: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const pod = await get(podName);
+      if (pod && what(pod)) return pod;
+      if (Date.now() > deadline) {
+        throw new Error(
+          `pod ${podName} did not get there: ${what}\n${JSON.stringify(pod?.status, undefined, 1)}`,
+        );
+      }
+      await pause();
+    }
+  }
+
+  async function events(podName: string): Promise<readonly Event[]> {
+    const fieldSelector = `involvedObject.name=${podName}`;
+    return (await client.list("events", { namespace: "default", fieldSelector })).items;
+  }
+
+  await start();
+  return {
+    name,
+    server,
+    client,
+    dataDir,
+    run: (podName, spec, metadata) =>
+      client.create("pods", {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: podName, namespace: "default", ...metadata },
+        spec: {
+          nodeName: name,
+          terminationGracePeriodSeconds: 1,
+          automountServiceAccountToken: false,
+          dnsPolicy: "Default",
+          ...spec,
+        },
+      } as Pod),
+    get,
+    until,
+    async untilGone(podName) {
+      const deadline = Date.now() + 20_000;
+      while (await get(podName)) {
+        if (Date.now() > deadline) throw new Error(`pod ${podName} does not go`);
+        await pause();
+      }
+    },
+    events,
+    async untilEvent(podName, matching) {
+      const deadline = Date.now() + 20_000;
+      for (;;) {
+        const all = await events(podName);
+        const found = all.find(({ message }) => matching.test(message ?? ""));
+        if (found) return found;
+        if (Date.now() > deadline) {
+          throw new Error(`no event ${matching} among\n${all.map(({ message }) => message).join("\n")}`);
+        }
+        await pause();
+      }
+    },
+    stop,
+    start,
+    async close() {
+      // The kubelet itself takes down what it has mounted.
+      if (!running) await start();
+      await client.deleteCollection("pods", { namespace: "default" });
+      const deadline = Date.now() + 30_000;
+      while ((await client.list("pods", {})).items.length > 0) {
+        if (Date.now() > deadline) throw new Error("some pods do not go");
+        await pause();
+      }
+      await stop();
+      client.close();
+      if (!options.server) await server.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
+  return pod.status?.conditions?.find((condition) => condition.type === type);
+}
+
+function configuration(fields: Readonly<Record<string, unknown>> = {}): KubeletConfiguration {
+  const file = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration", ...fields };
+  return parseKubeletConfiguration(JSON.stringify(file), "the test's configuration");
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 20));
+}
