@@ -8,7 +8,7 @@ import { parseArgs, promisify } from "node:util";
 import { bundle } from "../test/support/bundle.ts";
 import { startRegistry } from "../test/support/registry.ts";
 import { makeBenchImage } from "./support/bench-image.ts";
-import { startContainerd } from "./support/containerd.ts";
+import { startPullingContainerd } from "./support/containerd.ts";
 import { median } from "./support/median.ts";
 import { printTable } from "./support/print-table.ts";
 
@@ -35,7 +35,7 @@ interface OurPull {
 
 const folder = await mkdtemp(join(args.directory, "kindling-bench-images-"));
 const registry = await startRegistry();
-const containerd = await startContainerd(join(folder, "containerd"));
+const containerd = await startPullingContainerd(join(folder, "containerd"));
 const programs = {
   pull: await bundle("bench/support/pull-once.ts"),
   unpack: await bundle("src/runtime/snapshot/unpack-process.ts"),

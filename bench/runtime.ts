@@ -1,12 +1,13 @@
 // Starting pods from an image that is present, and what each costs in memory: our runtime, by CRI, beside containerd
 // where it is installed. Needs root, runc, conmon, busybox-static; `npm run build` first.
-import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ContainerConfig, NamespaceMode, PodSandboxConfig } from "../src/cri/generated/cri.ts";
+import { hasTool } from "../test/support/tools.ts";
 import { type CriContestant, startContainerd, startKindling } from "./support/cri-contestant.ts";
-import { sleeperImage, writeImageArchives } from "./support/image-archive.ts";
+import { sleeperImage, writeSleeperArchive } from "./support/image-archive.ts";
 import { median } from "./support/median.ts";
 import { printTable } from "./support/print-table.ts";
 import { runtimeMemory } from "./support/process-memory.ts";
@@ -14,7 +15,7 @@ import { runtimeMemory } from "./support/process-memory.ts";
 const rounds = 20;
 const pods = 10;
 const folder = mkdtempSync(join(tmpdir(), "kindling-bench-runtime-"));
-const archives = writeImageArchives(folder);
+const archives = [writeSleeperArchive(folder)];
 const own = { pid: NamespaceMode.CONTAINER };
 let count = 0;
 
@@ -23,7 +24,7 @@ const contestants: Record<string, CriContestant> = {
   "kindling, own bridge": await startKindling(join(folder, "kindling-bridge"), archives, {
     network: "bridge",
   }),
-  ...(isInstalled("containerd") && {
+  ...(hasTool("containerd") && {
     containerd: await startContainerd(join(folder, "containerd"), archives),
   }),
 };
@@ -102,15 +103,4 @@ async function startPod({
       await runtime.removePodSandbox({ podSandboxId });
     },
   };
-}
-
-function isInstalled(program: string): boolean {
-  return (process.env.PATH ?? "").split(delimiter).some((directory) => {
-    try {
-      accessSync(join(directory, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

@@ -50,8 +50,11 @@ from_own_suite /usr/lib/cni/bridge containernetworking-plugins
 from_own_suite docker-registry docker-registry
 from_own_suite skopeo skopeo
 from_own_suite umoci umoci
+from_own_suite containerd containerd
 # An older and a newer kubectl: users have both.
 from_suite trixie kubectl kubectl-trixie
 from_suite forky kubectl kubectl-forky
+# The machine's own containerd 1.6 has no container events; this one has.
+from_suite forky containerd containerd-2
 ln -sf ../kubectl-trixie/usr/bin/kubectl "$tools/bin/kubectl-older"
 ln -sf ../kubectl-forky/usr/bin/kubectl "$tools/bin/kubectl"

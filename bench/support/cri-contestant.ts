@@ -1,9 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type CriClient, connectCri } from "../../src/cri/cri-client.ts";
-import { pauseImage } from "./image-archive.ts";
+import { startContainerd as startOwnContainerd } from "../../test/support/containerd.ts";
+import { toolPath } from "../../test/support/tools.ts";
 
 /** A CRI runtime of its own, in its own directories, with the images imported. */
 export interface CriContestant {
@@ -13,22 +14,16 @@ export interface CriContestant {
   stop(): Promise<void>;
 }
 
-interface Archives {
-  readonly sleeper: string;
-  readonly pause: string;
-}
-
 export async function startKindling(
   folder: string,
-  archives: Archives,
+  archives: readonly string[],
   options: { network?: string } = {},
 ): Promise<CriContestant> {
   mkdirSync(folder, { recursive: true });
   const program = resolve("dist/kindling.js");
   const dataDir = ["--data-dir", join(folder, "data")];
-  execFileSync(process.execPath, [program, "runtime", ...dataDir, "import", archives.sleeper], {
-    stdio: "ignore",
-  });
+  for (const archive of archives)
+    execFileSync(process.execPath, [program, "runtime", ...dataDir, "import", archive], { stdio: "ignore" });
   const endpoint = `unix://${join(folder, "cri.sock")}`;
   const network = options.network ? ["--network", options.network] : [];
   const child = spawn(
@@ -39,57 +34,9 @@ export async function startKindling(
   return contestant(folder, endpoint, child);
 }
 
-export async function startContainerd(folder: string, archives: Archives): Promise<CriContestant> {
-  mkdirSync(join(folder, "cni"), { recursive: true });
-  writeFileSync(join(folder, "cni/10-bench.conflist"), JSON.stringify(cniConfig(folder)));
-  const socket = join(folder, "containerd.sock");
-  writeFileSync(join(folder, "config.toml"), containerdConfig(folder, socket));
-  const child = spawn("containerd", ["--config", join(folder, "config.toml"), "--log-level", "error"], {
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  const result = await contestant(folder, `unix://${socket}`, child);
-  for (const archive of [archives.sleeper, archives.pause])
-    execFileSync("ctr", ["-a", socket, "-n", "k8s.io", "images", "import", archive], { stdio: "ignore" });
-  return result;
-}
-
-/** The same plugins that our runtime uses. */
-function cniConfig(folder: string) {
-  return {
-    cniVersion: "0.4.0",
-    name: "bench",
-    plugins: [
-      {
-        type: "bridge",
-        bridge: "benchcri0",
-        isGateway: true,
-        ipMasq: true,
-        ipam: {
-          type: "host-local",
-          dataDir: join(folder, "addresses"),
-          ranges: [[{ subnet: "10.213.0.0/16" }]],
-          routes: [{ dst: "0.0.0.0/0" }],
-        },
-      },
-      { type: "portmap", capabilities: { portMappings: true } },
-    ],
-  };
-}
-
-function containerdConfig(folder: string, socket: string): string {
-  const cri = 'plugins."io.containerd.grpc.v1.cri"';
-  return `version = 2
-root = "${join(folder, "root")}"
-state = "${join(folder, "state")}"
-[grpc]
-  address = "${socket}"
-[${cri}]
-  sandbox_image = "${pauseImage}"
-  restrict_oom_score_adj = true
-[${cri}.cni]
-  bin_dir = "/usr/lib/cni"
-  conf_dir = "${join(folder, "cni")}"
-`;
+export async function startContainerd(folder: string, archives: readonly string[]): Promise<CriContestant> {
+  const { client, stop } = await startOwnContainerd({ program: toolPath("containerd"), folder, archives });
+  return { client, folder, stop };
 }
 
 async function contestant(folder: string, endpoint: string, child: ChildProcess): Promise<CriContestant> {

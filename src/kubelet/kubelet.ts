@@ -18,6 +18,7 @@ import { runHousekeeping } from "./housekeeping/run-housekeeping.ts";
 import { createImagePuller } from "./image/create-image-puller.ts";
 import { runNodeLease } from "./node/node-lease.ts";
 import { createNodeStatusUpdater } from "./node/node-status-updater.ts";
+import { planShutdown, shutdownEnding, shutdownRejection } from "./node/plan-shutdown.ts";
 import { readMachine } from "./node/read-machine.ts";
 import { nodeView } from "./node-view.ts";
 import { createPodObserver } from "./pod-observer.ts";
@@ -49,6 +50,8 @@ export interface KubeletOptions {
 export interface Kubelet {
   /** Resolves once the node is registered and every pod that it should run is known. */
   readonly ready: Promise<void>;
+  /** The node goes down: no new pods, and those that are here end within the configured time. */
+  shutDown(): Promise<void>;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -71,6 +74,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     }),
   ]);
 
+  let shuttingDown = false;
   const recorder = createEventRecorder({ client, component: "kubelet", host: nodeName, clock, logger });
   const nodeStatus = createNodeStatusUpdater({
     ...common,
@@ -85,6 +89,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
       kubeletPort: config.enableServer ? config.port : 0,
     },
     readMachine: () => readMachine({ dataDir }),
+    shuttingDown: () => shuttingDown,
     register: config.registerNode,
     updateFrequencyMs: config.nodeStatusUpdateFrequencyMs,
     reportFrequencyMs: config.nodeStatusReportFrequencyMs,
@@ -126,6 +131,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
       node,
       runtimeName: runtime.runtimeName,
       dataDir,
+      reject: () => (shuttingDown ? shutdownRejection : undefined),
     }),
   });
   const pods = createInformer({ ...common, resource: "pods", fieldSelector: `spec.nodeName=${nodeName}` });
@@ -140,11 +146,10 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
 
   observer.onChange(workers.noticed);
   prober.onChange(workers.noticed);
-  objects.onChange(workers.retryNow);
   volumes.onChange((podUid) => {
+    workers.retryNow(podUid);
     const pod = workers.find(podUid);
-    if (pod)
-      volumes.refresh(pod, signal).catch((error) => logger.warn("a volume was not refreshed", { error }));
+    if (pod) volumes.refresh(pod, signal).catch((error) => logger.debug("volumes not refreshed", { error }));
   });
 
   /** What a kubelet before this one left running, or lying about, of pods that nobody asks for any more. */
@@ -158,7 +163,17 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     }
   }
 
+  async function shutDown(): Promise<void> {
+    shuttingDown = true;
+    nodeStatus.lookAgain();
+    for (const { pods: ending, graceSeconds } of planShutdown(workers.list(), config)) {
+      const uids = ending.map(({ metadata }) => metadata.uid ?? "");
+      await Promise.all(uids.map((uid) => workers.end(uid, shutdownEnding, graceSeconds)));
+    }
+  }
+
   return {
+    shutDown,
     ready: Promise.all([nodeStatus.registered, source.synced]).then(() => {}),
     async run(stop) {
       const stopped = AbortSignal.any([signal, stop]);

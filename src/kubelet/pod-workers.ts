@@ -16,7 +16,8 @@ export interface PodWorkers {
   find(podUid: string): Pod | undefined;
   /** Pods that have not come to their end yet. */
   list(): readonly Pod[];
-  endAll(choose: (pod: Pod) => { ending: PodEnding; graceSeconds: number } | undefined): Promise<void>;
+  /** Ends a pod for a reason of the node's own. Resolves once nothing of it runs any more. */
+  end(podUid: string, ending: PodEnding, graceSeconds: number): Promise<void>;
   /** Until the signal aborts; then waits for every worker to put its tools down. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -70,11 +71,10 @@ export function createPodWorkers({ createWorker, logger }: PodWorkersOptions): P
     has: (podUid) => entries.has(podUid),
     find: (podUid) => entries.get(podUid)?.subject.pod,
     list: () => [...entries.values()].map(({ subject }) => subject.pod),
-    async endAll(choose) {
-      for (const { worker, subject } of entries.values()) {
-        const chosen = choose(subject.pod);
-        if (chosen) worker.endNow(chosen.ending, chosen.graceSeconds);
-      }
+    async end(podUid, ending, graceSeconds) {
+      const worker = entries.get(podUid)?.worker;
+      worker?.endNow(ending, graceSeconds);
+      await worker?.ended;
     },
     async run(signal) {
       if (!signal.aborted) {

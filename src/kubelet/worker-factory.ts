@@ -20,7 +20,16 @@ import { generatePodStatus } from "./status/generate-pod-status.ts";
 export interface WorkerFactoryOptions
   extends Pick<
     PodWorkerDeps,
-    "cri" | "recorder" | "clock" | "logger" | "images" | "volumes" | "observer" | "prober" | "writer"
+    | "cri"
+    | "recorder"
+    | "clock"
+    | "logger"
+    | "images"
+    | "volumes"
+    | "observer"
+    | "prober"
+    | "writer"
+    | "reject"
   > {
   readonly client: Client;
   readonly config: KubeletConfiguration;
@@ -66,7 +75,6 @@ export function createWorkerFactory(options: WorkerFactoryOptions): (subject: Po
     maxRestartDelayMs: config.crashLoopBackOff.maxContainerRestartPeriodMs,
     generateStatus: (facts) =>
       generatePodStatus({ ...facts, features, runtimeName, hostIps: node().hostIps }),
-    reject: () => undefined,
     runtimeHandler: (pod) => runtimeHandlerOf(pod, (name) => options.runtimeClasses.get(name)),
     prepareSandbox: (request) => prepareSandbox(preparing, request),
     prepareContainer: (request) => prepareContainer(preparing, request),

@@ -207,6 +207,32 @@ describe("KEP-3085 PodReadyToStartContainers", () => {
     expect(seen.at(-1)).toMatch(/^DELETED False/);
   });
 
+  test("3085-6 as the node shuts down, too: the pod has failed and its sandbox is gone", async () => {
+    const machine = await startSimulatedRuntime({ logger: silentLogger, imagesPresent: true });
+    const leaving = await startKubeletNode({
+      cri: machine.client,
+      config: { shutdownGracePeriod: "4s", shutdownGracePeriodCriticalPods: "2s" },
+    });
+    try {
+      await leaving.run("shut-down", { containers });
+      await leaving.until("shut-down", isReady);
+      await leaving.shutDown();
+      const pod = (await leaving.get("shut-down")) as Pod;
+      expect(conditionOf(pod, condition)?.status).toBe("False");
+      expect(pod.status).toMatchObject({
+        phase: "Failed",
+        reason: "Terminated",
+        message: "Pod was terminated in response to imminent node shutdown.",
+      });
+      await leaving.run("too-late", { containers });
+      const rejected = await leaving.until("too-late", ({ status }) => status?.phase === "Failed");
+      expect(rejected.status?.reason).toBe("NodeShutdown");
+    } finally {
+      await leaving.close();
+      await machine.close();
+    }
+  });
+
   test("3085-7 gate off: neither written nor removed; on again, new pods have it", async () => {
     await node.run("gated-before", { containers });
     await node.until("gated-before", isReady);

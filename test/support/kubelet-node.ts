@@ -12,7 +12,7 @@ import {
   type KubeletConfiguration,
   parseKubeletConfiguration,
 } from "../../src/kubelet/configuration/kubelet-configuration.ts";
-import { createKubelet } from "../../src/kubelet/kubelet.ts";
+import { createKubelet, type Kubelet } from "../../src/kubelet/kubelet.ts";
 import { createLogger, silentLogger } from "../../src/lib/logger.ts";
 import { startTestServer, type TestServer } from "./api-server.ts";
 
@@ -34,6 +34,8 @@ export interface KubeletNode {
   untilGone(name: string): Promise<void>;
   events(name: string): Promise<readonly Event[]>;
   untilEvent(name: string, matching: RegExp): Promise<Event>;
+  /** The node goes down, gracefully. */
+  shutDown(): Promise<void>;
   /** Stops the kubelet; containers go on. */
   stop(): Promise<void>;
   /** A new kubelet where the last one was. */
@@ -58,7 +60,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
   const logger = process.env.KINDLING_TEST_LOG
     ? createLogger({ format: "text", level: "debug" })
     : silentLogger;
-  let running: { stop: AbortController; done: Promise<void> } | undefined;
+  let running: { stop: AbortController; done: Promise<void>; kubelet: Kubelet } | undefined;
 
   async function start({ features }: { features?: Partial<Features> } = {}): Promise<void> {
     const stop = new AbortController();
@@ -75,7 +77,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
       },
       stop.signal,
     );
-    running = { stop, done: kubelet.run(stop.signal) };
+    running = { stop, done: kubelet.run(stop.signal), kubelet };
     await Promise.race([kubelet.ready, running.done]);
   }
 
@@ -154,6 +156,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
         await pause();
       }
     },
+    shutDown: async () => running?.kubelet.shutDown(),
     stop,
     start,
     async close() {

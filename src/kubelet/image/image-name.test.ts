@@ -44,8 +44,9 @@ test.each([
   ["a..b", format],
   ["https://registry.io/app", format],
   ["busybox@sha256:abc", format],
-  ["FOO_bar", `${format}: repository name (library/FOO_bar) must be lowercase`],
-  ["a.io/Foo:v1", `${format}: repository name (Foo) must be lowercase`],
+  ["BUSYBOX", `${format}: repository name must be lowercase`],
+  ["FOO_bar", `${format}: repository name must be lowercase`],
+  ["a.io/Foo:v1", `${format}: repository name must be lowercase`],
   [
     "ab".repeat(32),
     `invalid repository name (${"ab".repeat(32)}), cannot specify 64-byte hexadecimal strings`,
@@ -56,9 +57,9 @@ test.each([
   [`busybox@sha256:${"ab".repeat(31)}`, "invalid checksum digest length"],
   [`busybox@sha256:${"AB".repeat(32)}`, "invalid checksum digest format"],
 ])("refuses what is no name (%#)", (image, why) => {
-  expect(() => parseImageName(image)).toThrow(new Error(`couldn't parse image name "${image}": ${why}`));
+  expect(() => parseImageName(image)).toThrow(new Error(`couldn't parse image reference "${image}": ${why}`));
 });
 
 test("names are quoted as Go does", () => {
-  expect(() => parseImageName('a"\n')).toThrow(`couldn't parse image name "a\\"\\n": ${format}`);
+  expect(() => parseImageName('a"\n')).toThrow(`couldn't parse image reference "a\\"\\n": ${format}`);
 });

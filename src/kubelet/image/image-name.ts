@@ -22,9 +22,9 @@ const maxPathLength = 255;
 /** Longer than any name that the rules below let through; a hostile one is not worth a regular expression. */
 const maxLength = 4_096;
 
-/** Throws an Error in upstream's words. */
+/** Throws an Error in the words of KEP-3815, which are those of upstream when it was written. */
 export function parseImageName(image: string): ImageName {
-  const refuse = (why: string) => new Error(`couldn't parse image name ${quoteGo(image)}: ${why}`);
+  const refuse = (why: string) => new Error(`couldn't parse image reference ${quoteGo(image)}: ${why}`);
   if (image.length > maxLength) throw refuse(tooLong);
   if (/^[a-f0-9]{64}$/.test(image)) {
     throw refuse(`invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`);
@@ -32,7 +32,7 @@ export function parseImageName(image: string): ImageName {
   const [host, rest] = splitDomain(image);
   const [remote = ""] = rest.split(":", 1);
   if (remote !== remote.toLowerCase()) {
-    throw refuse(`invalid reference format: repository name (${remote}) must be lowercase`);
+    throw refuse("invalid reference format: repository name must be lowercase");
   }
   const parts = reference.exec(`${host}/${rest}`);
   if (!parts) throw refuse("invalid reference format");

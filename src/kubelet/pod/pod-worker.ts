@@ -45,6 +45,8 @@ export interface PodWorker {
   noticed(): void;
   /** Ends the pod for a reason of the node's own. */
   endNow(ending: PodEnding, graceSeconds?: number): void;
+  /** Resolves once nothing of the pod runs any more and the API knows. */
+  readonly ended: Promise<void>;
   /** Until the pod is over and nothing of it is left, or the signal aborts: then everything goes on running. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -64,6 +66,10 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   let graceOverride: number | undefined;
   /** A plan that failed, and when it may be tried again. */
   let failed: { plan: string; state: BackoffState } | undefined;
+  let markEnded = () => {};
+  const ended = new Promise<void>((resolve) => {
+    markEnded = resolve;
+  });
   /** Aborts what is under way when the pod has to end, or has to end sooner. */
   let hurry = new AbortController();
 
@@ -213,6 +219,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
     await observer.refresh(uid);
     ending = ending ?? { kind: "terminated" };
     publish();
+    if (subject.inApi) await writer.flushed(subject.inApi.metadata.uid ?? "", signal);
   }
 
   /** Until the pod is gone from the API and nothing of it is left here. */
@@ -224,7 +231,6 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       if (isLeaving()) break;
       await woken.orAt(Infinity, { clock, signal });
     }
-    if (subject.inApi) await writer.flushed(subject.inApi.metadata.uid ?? "", signal);
     await keepTrying(() => deps.cleanUp(uid, signal), signal);
     const { inApi } = subject;
     if (inApi?.metadata.deletionTimestamp) await keepTrying(() => deps.deleteFromApi(inApi, signal), signal);
@@ -272,9 +278,11 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
     },
     noticed,
     endNow,
+    ended,
     async run(signal) {
       await live(signal);
       await end(signal);
+      markEnded();
       await bury(signal);
     },
   };

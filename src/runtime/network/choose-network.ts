@@ -2,10 +2,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
 import { createBridgeNetwork } from "./bridge/bridge-network.ts";
-import { iptablesProblem } from "./bridge/packet-filter.ts";
 import { createCniNetwork } from "./cni/cni-network.ts";
 import { createDefaultCni } from "./cni/default-cni.ts";
-import { defaultPluginTypes } from "./cni/default-cni-config.ts";
 import { loadCniConfig } from "./cni/load-cni-config.ts";
 import { findProgram } from "./find-program.ts";
 import { createHostNetwork } from "./host-network.ts";
@@ -61,27 +59,22 @@ export interface NetworkFacts {
   readonly inUse: Network["name"] | undefined;
   readonly cniConfig: "present" | "missing";
   readonly cniConfDir: string;
-  /** Whether each plugin that our own configuration needs is there. */
-  readonly cniPlugins: "all" | "some" | "none";
+  readonly hasCniPlugins: boolean;
   readonly hasIproute: boolean;
-  readonly iptablesProblem: string | undefined;
 }
 
+/**
+ * CNI is what somebody configured. Plugins without a configuration are no wish: ours for them would make the same
+ * bridge as our own code, by some ten programs a pod, of which masquerading alone takes eight calls of iptables.
+ */
 export function decideNetwork(facts: NetworkFacts): [Network["name"], string] {
-  const { cniConfDir, cniPlugins, hasIproute, inUse } = facts;
+  const { cniConfDir, hasCniPlugins, hasIproute, inUse } = facts;
   if (inUse) return [inUse, `the network stays ${inUse}: pods of an earlier run are attached to it`];
-  if (cniPlugins !== "none" && facts.cniConfig === "present")
+  if (hasCniPlugins && facts.cniConfig === "present")
     return ["cni", `the network is cni: there are plugins and a configuration in ${cniConfDir}`];
-  const own = hasIproute && !facts.iptablesProblem;
-  if (cniPlugins === "all" && own)
-    return [
-      "cni",
-      `the network is cni with a configuration of our own: there are plugins and none in ${cniConfDir}`,
-    ];
-  const noCni =
-    cniPlugins === "none" ? "no CNI plugins" : "CNI plugins, but neither a configuration nor what ours needs";
-  if (hasIproute) return ["bridge", `the network is a bridge of our own: there are ${noCni}`];
-  return ["host", `the network is the host's: there are ${noCni}, and no iproute2`];
+  const noCni = hasCniPlugins ? `is no CNI configuration in ${cniConfDir}` : "are no CNI plugins";
+  if (hasIproute) return ["bridge", `the network is a bridge of our own: there ${noCni}`];
+  return ["host", `the network is the host's: there ${noCni}, and no iproute2`];
 }
 
 async function observe(options: {
@@ -92,9 +85,7 @@ async function observe(options: {
   const { dataDir, cniConfDir, binDirs } = options;
   // A broken configuration counts: its problem is to be told, not hidden by another network.
   const config = await loadCniConfig(cniConfDir).catch(() => "broken" as const);
-  const plugins = await Promise.all(
-    [...defaultPluginTypes, "loopback"].map((type) => findProgram(type, binDirs)),
-  );
+  const plugins = await Promise.all(binDirs.map((directory) => readdir(directory).catch(() => [])));
   const tools = await Promise.all(["ip", "unshare", "nsenter"].map((tool) => findProgram(tool)));
   const used = await Promise.all(
     (["cni", "bridge"] as const).map(async (name) => {
@@ -106,9 +97,8 @@ async function observe(options: {
     inUse: used.flat()[0],
     cniConfig: config ? "present" : "missing",
     cniConfDir,
-    cniPlugins: plugins.every(Boolean) ? "all" : plugins.some(Boolean) ? "some" : "none",
+    hasCniPlugins: plugins.flat().length > 0,
     hasIproute: tools.every(Boolean),
-    iptablesProblem: await iptablesProblem(),
   };
 }
 

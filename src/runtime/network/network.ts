@@ -1,4 +1,4 @@
-/** Gives pods their network: CNI plugins where there are some, else a bridge of our own, else the host's network. */
+/** Gives pods their network: CNI plugins where they are configured, else a bridge of our own, else the host's network. */
 export interface Network {
   readonly name: "cni" | "bridge" | "host";
   /** What pods do not get here, in sentences, for the runtime's status. */

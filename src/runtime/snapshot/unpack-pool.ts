@@ -19,99 +19,109 @@ interface FileHash {
   finish(bytes: number): Promise<string>;
 }
 
-const idleMs = 10_000;
+/** One process and what it was asked. Its successor may run before it has quite ended. */
+interface Running {
+  readonly process: ChildProcess;
+  readonly waiting: Map<number, { resolve(answer: JobAnswer): void; reject(error: unknown): void }>;
+}
 
 export function createUnpackPool(options: {
   command: readonly string[];
   /** The process runs; told whether the kernel confines it. */
   onReady?: (facts: { jailed: boolean }) => void;
+  /** It ends when it has had no work for so long. */
+  idleMs?: number;
 }): UnpackPool {
-  const waiting = new Map<number, { resolve(answer: JobAnswer): void; reject(error: unknown): void }>();
-  let child: ChildProcess | undefined;
+  const { idleMs = 10_000 } = options;
+  let current: Running | undefined;
   let nextId = 1;
   let idleTimer: NodeJS.Timeout | undefined;
 
-  function ensureChild(): ChildProcess {
+  function ensureRunning(): Running {
     clearTimeout(idleTimer);
-    if (child) return child;
+    if (current) return current;
     const [program = process.execPath, ...args] = options.command;
-    const started = spawn(program, args, {
+    const child = spawn(program, args, {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       // glibc keeps an arena per thread otherwise, each as big as its thread ever needed.
       // Nothing else of the daemon's environment: it may hold secrets, and names files that the jail does not have.
       env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: "2", UV_THREADPOOL_SIZE: "4" },
     });
-    child = started;
-    started.on("message", (answer: UnpackAnswer) => {
+    const running: Running = { process: child, waiting: new Map() };
+    current = running;
+    child.on("message", (answer: UnpackAnswer) => {
       if (answer.kind === "ready") options.onReady?.(answer);
-      else settle(answer);
+      else settle(running, answer);
     });
     const gone = (why: string) => {
-      if (child === started) child = undefined;
+      if (current === running) current = undefined;
       const error = new ImageError("internal", `the unpack process ended: ${why}`);
-      for (const [id, { reject }] of waiting) {
-        waiting.delete(id);
+      for (const [id, { reject }] of running.waiting) {
+        running.waiting.delete(id);
         reject(error);
       }
     };
-    started.on("error", (error) => gone(error.message));
-    started.on("exit", (code, signal) => gone(signal ?? `exit code ${code}`));
-    return started;
+    child.on("error", (error) => gone(error.message));
+    child.on("exit", (code, signal) => gone(signal ?? `exit code ${code}`));
+    return running;
   }
 
-  function settle(answer: JobAnswer): void {
-    const entry = waiting.get(answer.id);
-    waiting.delete(answer.id);
+  function settle(running: Running, answer: JobAnswer): void {
+    const entry = running.waiting.get(answer.id);
+    running.waiting.delete(answer.id);
     if (answer.kind === "failed") entry?.reject(new ImageError(answer.code, answer.message));
     else entry?.resolve(answer);
-    if (waiting.size === 0) idleTimer = setTimeout(stopChild, idleMs).unref();
+    stopWhenIdle();
   }
 
-  function stopChild(): void {
-    if (child?.connected) child.disconnect();
-    child = undefined;
+  function stopWhenIdle(): void {
+    // Only one timer at a time: work clears the one it knows of.
+    clearTimeout(idleTimer);
+    if (current?.waiting.size === 0) idleTimer = setTimeout(stop, idleMs).unref();
   }
 
-  function post(message: UnpackMessage): void {
+  function stop(): void {
+    if (current?.process.connected) current.process.disconnect();
+    current = undefined;
+  }
+
+  function post({ process: child }: Running, message: UnpackMessage): void {
     // A process that is going is noticed by its exit, not by what can no longer be sent to it.
-    if (child?.connected) child.send(message, () => {});
+    if (child.connected) child.send(message, () => {});
   }
 
   /** The answer to a message, once the process has let go of the work when the signal aborts. */
-  function ask(message: UnpackMessage, signal: AbortSignal): Promise<JobAnswer> {
+  function ask(running: Running, message: UnpackMessage, signal: AbortSignal): Promise<JobAnswer> {
     const answer = new Promise<JobAnswer>((resolve, reject) => {
       signal.throwIfAborted();
-      ensureChild();
-      waiting.set(message.id, { resolve, reject });
-      post(message);
+      running.waiting.set(message.id, { resolve, reject });
+      post(running, message);
     });
-    const onAbort = () => post({ kind: "cancel", id: message.id });
+    const onAbort = () => post(running, { kind: "cancel", id: message.id });
     signal.addEventListener("abort", onAbort, { once: true });
     return answer
-      .then(
-        (value) => value,
-        (error) => {
-          throw signal.aborted ? signal.reason : error;
-        },
-      )
+      .catch((error) => {
+        throw signal.aborted ? signal.reason : error;
+      })
       .finally(() => signal.removeEventListener("abort", onAbort));
   }
 
   return {
     async unpack(request, signal) {
-      const answer = await ask({ kind: "unpack", id: nextId++, request }, signal);
+      const answer = await ask(ensureRunning(), { kind: "unpack", id: nextId++, request }, signal);
       if (answer.kind !== "unpacked") throw new ImageError("internal", "the unpack process answers wrongly");
       return answer.result;
     },
     hash(file, signal) {
       const id = nextId++;
-      const answer = ask({ kind: "hash", id, file }, signal);
+      const running = ensureRunning();
+      const answer = ask(running, { kind: "hash", id, file }, signal);
       // Whoever never asks for the digest is not told that there is none.
       answer.catch(() => {});
       return {
-        advance: (bytes) => post({ kind: "available", id, bytes, last: false }),
+        advance: (bytes) => post(running, { kind: "available", id, bytes, last: false }),
         async finish(bytes) {
-          post({ kind: "available", id, bytes, last: true });
+          post(running, { kind: "available", id, bytes, last: true });
           const hashed = await answer;
           if (hashed.kind !== "hashed")
             throw new ImageError("internal", "the unpack process answers wrongly");
@@ -120,13 +130,13 @@ export function createUnpackPool(options: {
       };
     },
     warm() {
-      ensureChild();
-      if (waiting.size === 0) idleTimer = setTimeout(stopChild, idleMs).unref();
+      ensureRunning();
+      stopWhenIdle();
     },
     async close() {
       clearTimeout(idleTimer);
-      const ending = child;
-      stopChild();
+      const ending = current?.process;
+      stop();
       if (ending && ending.exitCode === null && ending.signalCode === null) {
         await new Promise<void>((resolve) => ending.once("exit", () => resolve()));
       }

@@ -1,9 +1,6 @@
 import type { CniConfig } from "./cni-config.ts";
 
-/** What our own configuration needs of the plugins that are installed. */
-export const defaultPluginTypes = ["bridge", "host-local", "portmap"] as const;
-
-/** For machines that have the plugins and no configuration: a bridge, addresses kept on disk, host ports. */
+/** For who asks for CNI without having a configuration: a bridge, addresses kept on disk, host ports. */
 export function defaultCniConfig(options: {
   bridge: string;
   subnet: string;

@@ -1,0 +1,159 @@
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
+import { compareQuantities, parseQuantity } from "../../api/quantity.ts";
+import { labelOf, type NodeInfo } from "../node-info.ts";
+import type { PodInfo } from "../pod-info.ts";
+import type { ApiObjects } from "../snapshot.ts";
+import { classOfClaim, isDelayed, isFullyBound, selectedNodeAnnotation } from "./claim-facts.ts";
+import { findVolume, isReachable } from "./find-volume.ts";
+
+/** A pod's claims, by what is still to be done for them. */
+export type PodClaims =
+  | { readonly kind: "reject"; readonly reason: string }
+  | {
+      readonly kind: "claims";
+      readonly bound: readonly PersistentVolumeClaim[];
+      /** To be bound where the pod goes. */
+      readonly delayed: readonly PersistentVolumeClaim[];
+    };
+
+export function sortClaims(info: PodInfo, objects: ApiObjects): PodClaims {
+  const found: PersistentVolumeClaim[] = [];
+  for (const { claimName, isEphemeral } of info.volumes) {
+    const claim = objects.claim(`${info.namespace}/${claimName}`);
+    const reason = claimProblem(info, claim, { claimName, isEphemeral });
+    if (reason || !claim) return { kind: "reject", reason };
+    found.push(claim);
+  }
+  const bound: PersistentVolumeClaim[] = [];
+  const delayed: PersistentVolumeClaim[] = [];
+  for (const claim of found) {
+    if (isFullyBound(claim)) bound.push(claim);
+    else if (isDelayed(claim, objects) && !claim.spec?.volumeName) delayed.push(claim);
+    else return { kind: "reject", reason: "pod has unbound immediate PersistentVolumeClaims" };
+  }
+  return { kind: "claims", bound, delayed };
+}
+
+function claimProblem(
+  { pod, key }: PodInfo,
+  claim: PersistentVolumeClaim | undefined,
+  { claimName, isEphemeral }: PodInfo["volumes"][number],
+): string {
+  if (!claim) {
+    return isEphemeral
+      ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${claimName}"`
+      : `persistentvolumeclaim "${claimName}" not found`;
+  }
+  if (claim.status?.phase === "Lost") {
+    const volumeName = claim.spec?.volumeName ?? "";
+    return `persistentvolumeclaim "${claimName}" bound to non-existent persistentvolume "${volumeName}"`;
+  }
+  const { deletionTimestamp, ownerReferences = [], namespace } = claim.metadata;
+  if (deletionTimestamp) return `persistentvolumeclaim "${claimName}" is being deleted`;
+  const isOwn = ownerReferences.some(({ controller, uid }) => controller && uid === pod.metadata.uid);
+  if (isEphemeral && !isOwn) {
+    return `PVC ${namespace}/${claimName} was not created for pod ${key} (pod is not owner)`;
+  }
+  return "";
+}
+
+/** What is to be written before a pod can be on a node. */
+export interface VolumePlan {
+  readonly bindings: readonly {
+    readonly claim: PersistentVolumeClaim;
+    readonly volume: PersistentVolume;
+  }[];
+  /** Claims for which a volume is made on the node. */
+  readonly provisions: readonly PersistentVolumeClaim[];
+}
+
+export const emptyPlan: VolumePlan = { bindings: [], provisions: [] };
+
+export type NodePlan =
+  | { readonly kind: "plan"; readonly plan: VolumePlan }
+  | { readonly kind: "reject"; readonly reasons: readonly string[] };
+
+const otherNodes = "node(s) didn't match PersistentVolume's node affinity";
+const nothingToBind = "node(s) didn't find available persistent volumes to bind";
+const missingVolume = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
+
+export function planForNode(
+  { bound, delayed }: Extract<PodClaims, { kind: "claims" }>,
+  node: NodeInfo,
+  objects: ApiObjects,
+): NodePlan {
+  const boundProblem = checkBound(bound, node, objects);
+  const plan = delayed.length === 0 ? emptyPlan : planDelayed(delayed, node, objects);
+  const reasons: string[] = [];
+  if (boundProblem === otherNodes) reasons.push(boundProblem);
+  if (!plan) reasons.push(nothingToBind);
+  if (boundProblem === missingVolume) reasons.push(boundProblem);
+  return plan && reasons.length === 0 ? { kind: "plan", plan } : { kind: "reject", reasons };
+}
+
+function checkBound(
+  claims: readonly PersistentVolumeClaim[],
+  { labels }: NodeInfo,
+  objects: ApiObjects,
+): string | undefined {
+  for (const { spec } of claims) {
+    const volume = objects.volume(spec?.volumeName ?? "");
+    if (!volume) return missingVolume;
+    if (!isReachable(volume, labels)) return otherNodes;
+  }
+  return undefined;
+}
+
+function planDelayed(
+  claims: readonly PersistentVolumeClaim[],
+  node: NodeInfo,
+  objects: ApiObjects,
+): VolumePlan | undefined {
+  const provisions: PersistentVolumeClaim[] = [];
+  const toMatch: PersistentVolumeClaim[] = [];
+  for (const claim of claims) {
+    const selected = labelOf(claim.metadata.annotations, selectedNodeAnnotation);
+    if (selected === undefined) toMatch.push(claim);
+    else if (selected !== node.name) return undefined;
+    else provisions.push(claim);
+  }
+  const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
+  const taken = new Set<string>();
+  for (const claim of toMatch.sort(bySize)) {
+    const volumes = objects.volumesOfClass(classOfClaim(claim));
+    const volume = findVolume({ claim, volumes, nodeLabels: node.labels, taken });
+    if (volume) {
+      taken.add(volume.metadata.name ?? "");
+      bindings.push({ claim, volume });
+    } else {
+      provisions.push(claim);
+    }
+  }
+  const canProvision = provisions.every((claim) => canBeProvisioned(claim, node, objects));
+  return canProvision ? { bindings, provisions } : undefined;
+}
+
+function canBeProvisioned(claim: PersistentVolumeClaim, node: NodeInfo, objects: ApiObjects): boolean {
+  const className = classOfClaim(claim);
+  const storageClass = objects.storageClass(className);
+  if (!storageClass) throw new Error(`failed to find storage class "${className}"`);
+  const { provisioner, allowedTopologies } = storageClass;
+  if (!provisioner || provisioner === "kubernetes.io/no-provisioner") return false;
+  return matchesTopologies(allowedTopologies, node);
+}
+
+function matchesTopologies(terms: StorageClass["allowedTopologies"], { labels }: NodeInfo): boolean {
+  if (!terms?.length) return true;
+  return terms.some(({ matchLabelExpressions = [] }) => {
+    const isEmpty = matchLabelExpressions.length === 0;
+    return (
+      !isEmpty && matchLabelExpressions.every(({ key, values }) => values.includes(labelOf(labels, key) ?? ""))
+    );
+  });
+}
+
+/** The small ones first: the large volumes are left for those that need them. */
+function bySize(a: PersistentVolumeClaim, b: PersistentVolumeClaim): number {
+  const size = ({ spec }: PersistentVolumeClaim) => parseQuantity(spec?.resources?.requests?.storage ?? "0");
+  return compareQuantities(size(a), size(b));
+}
