@@ -47,6 +47,8 @@ export interface BytesAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | string;
+  /** How long the body is in bytes, where that is known already. */
+  readonly bodyBytes?: number;
   readonly warnings?: readonly string[];
 }
 

@@ -40,7 +40,15 @@ export async function render(
 
 /** The usual answer to the usual question. */
 export function plainObject(object: CachedObject, resource: Resource): BytesAnswer {
-  return { kind: "bytes", status: 200, headers: jsonHeaders, body: presentJson(object.json, resource) };
+  const { json, jsonBytes } = object;
+  const body = presentJson(json, resource);
+  return {
+    kind: "bytes",
+    status: 200,
+    headers: jsonHeaders,
+    body,
+    bodyBytes: body === json ? jsonBytes : Buffer.byteLength(body),
+  };
 }
 
 const jsonHeaders = { "content-type": jsonType };

@@ -65,7 +65,8 @@ export function parseRequest(
     namespace = segments[at + 1] ?? "";
     if (!isNamespaceItself) at += 2;
   }
-  const [plural = "", name = "", subresource = "", ...rest] = segments.slice(at);
+  const plural = segments[at] ?? "";
+  const name = segments[at + 1] ?? "";
   // One object is got, whatever the query says: who wants to watch it selects it by name in a list.
   const watching = oldWatch || (name === "" && isTrue(query?.get("watch")));
   return {
@@ -76,8 +77,8 @@ export function parseRequest(
     plural,
     namespace,
     name,
-    subresource,
-    rest: rest.join("/"),
+    subresource: segments[at + 2] ?? "",
+    rest: segments.length > at + 3 ? segments.slice(at + 3).join("/") : "",
     resource: findResource(group, version, plural),
     path,
   };
@@ -88,7 +89,13 @@ const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 const namespaceSubresources = new Set(["status", "finalize"]);
 
 function splitPath(path: string): string[] | undefined {
-  const segments = path.split("/").filter((segment) => segment !== "");
+  const segments = (path.startsWith("/") ? path.slice(1) : path).split("/");
+  // Few paths have double slashes or one at the end.
+  if (segments.includes("")) return decodeSegments(path, segments.filter((segment) => segment !== ""));
+  return decodeSegments(path, segments);
+}
+
+function decodeSegments(path: string, segments: string[]): string[] | undefined {
   if (!path.includes("%")) return segments;
   try {
     return segments.map(decodeURIComponent);

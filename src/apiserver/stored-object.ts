@@ -38,6 +38,7 @@ export function atRevision(json: string, head: number, from: number, to: number)
   return json.slice(0, head) + revisionField(to) + json.slice(head + revisionField(from).length);
 }
 
-function revisionField(revision: number): string {
+/** All ASCII: as many bytes as characters. */
+export function revisionField(revision: number): string {
   return `"resourceVersion":"${revision}",`;
 }

@@ -1,12 +1,284 @@
-import { mkdtemp } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { startContainerd } from "../support/containerd.ts";
-import { toolPath } from "../support/tools.ts";
-for (const tool of ["containerd", "containerd-2"] as const) test(tool, async () => {
-  const c = await startContainerd({ program: toolPath(tool), folder: await mkdtemp(join(tmpdir(), "kdl-c-")) });
-  console.log(await c.client.runtime.version({ version: "" }), await c.ctr("images", "ls"));
-  await c.stop();
-  expect(1).toBe(1);
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Pod } from "../../src/api/objects.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { type Containerd, startContainerd } from "../support/containerd.ts";
+import { busyboxImage, writeBusyboxTree } from "../support/cri-runtime.ts";
+import { writeImageArchive } from "../support/image-archive.ts";
+import { conditionOf, type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+import { type Registry, startRegistry } from "../support/registry.ts";
+import { describeWithTool, toolPath } from "../support/tools.ts";
+
+const isReady = (pod: Pod) => conditionOf(pod, "Ready")?.status === "True";
+const firstContainer = (pod: Pod) => pod.status?.containerStatuses?.[0];
+const uidOf = (pod: Pod) => pod.metadata.uid ?? "";
+const running = (command: string, more: object = {}) => ({
+  containers: [{ name: "c", image: busyboxImage, command: ["sh", "-c", command], ...more }],
 });
+/** Ends at once when it is told to, unlike a sleep that is the first process. */
+const idle = "trap 'exit 0' TERM; while :; do sleep 0.2; done";
+
+const versions = [
+  { tool: "containerd", about: "Debian 12's, which has no container events", hasEvents: false },
+  { tool: "containerd-2", about: "a current one", hasEvents: true },
+] as const;
+
+for (const { tool, about, hasEvents } of versions) {
+  describeWithTool(tool, `a kubelet on ${tool}, ${about}`, () => {
+    let folder: string;
+    let archive: string;
+    let containerd: Containerd;
+    let node: KubeletNode;
+    const lines: string[] = [];
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), "kdl-"));
+      await writeBusyboxTree(join(folder, "busybox"));
+      archive = writeImageArchive({ root: join(folder, "busybox"), tag: busyboxImage, command: ["sh"] });
+      containerd = await startContainerd({
+        program: toolPath(tool),
+        folder: join(folder, "c"),
+        archives: [archive],
+      });
+      const logger = createLogger({
+        format: "text",
+        level: "debug",
+        destination: { write: (line: string) => lines.push(line) },
+      });
+      node = await startKubeletNode({ cri: containerd.client, logger });
+    });
+    afterAll(async () => {
+      await node?.close();
+      await containerd?.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    /** What containerd has of a pod, by its kubelet's label. */
+    async function inRuntime(pod: Pod) {
+      const labelSelector = { "io.kubernetes.pod.uid": uidOf(pod) };
+      const [sandboxes, containers] = await Promise.all([
+        containerd.client.runtime.listPodSandbox({ filter: { id: "", state: undefined, labelSelector } }),
+        containerd.client.runtime.listContainers({
+          filter: { id: "", state: undefined, podSandboxId: "", labelSelector },
+        }),
+      ]);
+      return { sandboxes: sandboxes.items, containers: containers.containers };
+    }
+
+    async function killFirstProcess(info: Readonly<Record<string, string>>): Promise<void> {
+      const { pid } = JSON.parse(info.info ?? "{}");
+      expect(pid).toBeGreaterThan(1);
+      process.kill(pid, "SIGKILL");
+    }
+
+    test("a pod gets ready by its probe, with an address, a log and its environment", async () => {
+      await node.run("ready", {
+        initContainers: [
+          {
+            name: "first",
+            image: busyboxImage,
+            command: ["sh", "-c", "echo made > /v/file"],
+            volumeMounts: [{ name: "v", mountPath: "/v" }],
+          },
+        ],
+        containers: [
+          {
+            name: "c",
+            image: busyboxImage,
+            command: ["sh", "-c", `echo hello $NAME from $(cat /v/file); touch /tmp/up; ${idle}`],
+            env: [{ name: "NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
+            readinessProbe: { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1 },
+            volumeMounts: [{ name: "v", mountPath: "/v" }],
+          },
+        ],
+        volumes: [{ name: "v", emptyDir: {} }],
+      });
+      const pod = await node.until("ready", isReady);
+      expect(pod.status).toMatchObject({ phase: "Running", podIP: expect.stringMatching(/^10\./) });
+      expect(firstContainer(pod)).toMatchObject({
+        ready: true,
+        started: true,
+        restartCount: 0,
+        containerID: expect.stringMatching(/^containerd:\/\/[0-9a-f]{64}$/),
+      });
+      expect(pod.status?.initContainerStatuses?.[0]?.state?.terminated).toMatchObject({
+        exitCode: 0,
+        reason: "Completed",
+      });
+      const log = join(node.dataDir, "logs", `default_ready_${uidOf(pod)}`, "c/0.log");
+      await expect.poll(() => readFile(log, "utf8")).toMatch(/ stdout F hello ready from made\n/);
+      expect(lines.some((line) => line.includes("the runtime has no container events"))).toBe(!hasEvents);
+    });
+
+    test("a probe that fails takes the pod out, and one that succeeds brings it back", async () => {
+      await node.run("flapping", {
+        containers: [
+          {
+            name: "c",
+            image: busyboxImage,
+            command: ["sh", "-c", `touch /tmp/up; sleep 3; rm /tmp/up; sleep 3; touch /tmp/up; ${idle}`],
+            readinessProbe: { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1, failureThreshold: 1 },
+          },
+        ],
+      });
+      await node.until("flapping", isReady);
+      await node.until("flapping", (pod) => conditionOf(pod, "Ready")?.status === "False");
+      await node.until("flapping", isReady);
+      await node.untilEvent("flapping", /^Readiness probe failed: .*\/tmp\/up/);
+    });
+
+    test("a container that ends is restarted, with its exit code and last words, and then backs off", async () => {
+      await node.run("crashing", running("echo last words > /dev/termination-log; exit 3"));
+      const pod = await node.until(
+        "crashing",
+        (it) => firstContainer(it)?.state?.waiting?.reason === "CrashLoopBackOff",
+      );
+      expect(firstContainer(pod)?.restartCount).toBeGreaterThanOrEqual(1);
+      expect(firstContainer(pod)?.lastState?.terminated).toMatchObject({
+        exitCode: 3,
+        reason: "Error",
+        message: "last words\n",
+      });
+      await node.untilEvent("crashing", /^Back-off restarting failed container c in pod crashing_default/);
+    });
+
+    test("a container that is killed behind the kubelet's back is noticed and restarted", async () => {
+      await node.run("killed", running(idle));
+      const before = await node.until("killed", isReady);
+      const { containers } = await inRuntime(before);
+      const status = await containerd.client.runtime.containerStatus({
+        containerId: containers[0]?.id ?? "",
+        verbose: true,
+      });
+      await killFirstProcess(status.info);
+      const after = await node.until(
+        "killed",
+        (pod) => firstContainer(pod)?.restartCount === 1 && isReady(pod),
+      );
+      expect(firstContainer(after)?.lastState?.terminated?.exitCode).toBe(137);
+    });
+
+    test("3085-5 a sandbox that is killed: False, then True with a new time and the right restart count", async () => {
+      const type = "PodReadyToStartContainers";
+      await node.run("lost", running(idle));
+      const before = await node.until("lost", isReady);
+      const { sandboxes } = await inRuntime(before);
+      const status = await containerd.client.runtime.podSandboxStatus({
+        podSandboxId: sandboxes[0]?.id ?? "",
+        verbose: true,
+      });
+      await killFirstProcess(status.info);
+      await node.until("lost", (pod) => conditionOf(pod, type)?.status === "False");
+      const after = await node.until(
+        "lost",
+        (pod) => conditionOf(pod, type)?.status === "True" && isReady(pod),
+      );
+      expect(Date.parse(conditionOf(after, type)?.lastTransitionTime ?? "")).toBeGreaterThanOrEqual(
+        Date.parse(conditionOf(before, type)?.lastTransitionTime ?? ""),
+      );
+      expect(firstContainer(after)).toMatchObject({ restartCount: 1, ready: true });
+      expect(after.status?.podIP).toMatch(/^10\./);
+      const { sandboxes: now } = await inRuntime(after);
+      expect(now.map(({ metadata }) => metadata?.attempt)).toContain(1);
+    });
+
+    test("deletion leaves no sandbox, container, volume, mount or log", async () => {
+      await node.client.create("configmaps", {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "settings", namespace: "default" },
+        data: { key: "value" },
+      });
+      await node.run("deleted", {
+        ...running(idle, {
+          volumeMounts: [
+            { name: "memory", mountPath: "/memory" },
+            { name: "settings", mountPath: "/settings" },
+            { name: "settings", mountPath: "/one", subPath: "key" },
+          ],
+        }),
+        volumes: [
+          { name: "memory", emptyDir: { medium: "Memory" } },
+          { name: "settings", configMap: { name: "settings" } },
+        ],
+      });
+      const pod = await node.until("deleted", isReady);
+      const mountsOf = async () =>
+        (await readFile("/proc/self/mountinfo", "utf8"))
+          .split("\n")
+          .filter((line) => line.includes(uidOf(pod)));
+      expect(await mountsOf()).not.toEqual([]);
+      await node.client.delete("pods", { namespace: "default", name: "deleted" });
+      await node.untilGone("deleted");
+      expect(await inRuntime(pod)).toEqual({ sandboxes: [], containers: [] });
+      expect(await mountsOf()).toEqual([]);
+      expect(existsSync(join(node.dataDir, "pods", uidOf(pod)))).toBe(false);
+      expect((await readdir(join(node.dataDir, "logs"))).join()).not.toContain(uidOf(pod));
+    });
+
+    test("a kubelet that is restarted takes its containers over, and notices what ended meanwhile", async () => {
+      await node.run("kept", running(idle));
+      await node.run("ended", { ...running("sleep 2; exit 7"), restartPolicy: "Never" });
+      const kept = await node.until("kept", isReady);
+      await node.until("ended", isReady);
+      await node.stop();
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await node.start();
+      const ended = await node.until("ended", (pod) => pod.status?.phase === "Failed");
+      expect(firstContainer(ended)?.state?.terminated?.exitCode).toBe(7);
+      const after = await node.until("kept", isReady);
+      expect(firstContainer(after)).toEqual(firstContainer(kept));
+      expect((await inRuntime(after)).containers).toHaveLength(1);
+    });
+
+    test("a container whose configuration is missing starts once it is there", async () => {
+      await node.run("healing", running(idle, { envFrom: [{ configMapRef: { name: "late" } }] }));
+      const stuck = await node.until(
+        "healing",
+        (pod) => firstContainer(pod)?.state?.waiting?.reason === "CreateContainerConfigError",
+      );
+      expect(firstContainer(stuck)?.state?.waiting?.message).toBe('configmap "late" not found');
+      await node.client.create("configmaps", {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "late", namespace: "default" },
+        data: { KEY: "value" },
+      });
+      const pod = await node.until("healing", isReady);
+      expect(firstContainer(pod)?.restartCount).toBe(0);
+    });
+
+    describeWithTool("docker-registry", "with a registry", () => {
+      let registry: Registry;
+      beforeAll(async () => {
+        registry = await startRegistry();
+        for (const name of ["one:1", "two:1"]) await registry.push(`docker-archive:${archive}`, name);
+      });
+      afterAll(() => registry?.stop());
+
+      test("3542-7 without PullImageWithProgress the image is pulled the old way, which is said once", async () => {
+        for (const name of ["one", "two"]) {
+          const image = `${registry.host}/${name}:1`;
+          await node.run(`pulls-${name}`, running(idle, { image }));
+          await node.until(`pulls-${name}`, isReady);
+          await node.untilEvent(`pulls-${name}`, /^Successfully pulled image "127\.0\.0\.1:\d+\/.*" in /);
+        }
+        expect(lines.filter((line) => line.includes("no PullImageWithProgress"))).toHaveLength(1);
+      });
+
+      test("an image that does not exist: ErrImagePull, back-off, and the registry's word", async () => {
+        const image = `${registry.host}/missing:1`;
+        await node.run("missing", running(idle, { image }));
+        const pod = await node.until(
+          "missing",
+          (it) => firstContainer(it)?.state?.waiting?.reason === "ImagePullBackOff",
+        );
+        expect(firstContainer(pod)?.state?.waiting?.message).toMatch(/not found/);
+        await node.untilEvent("missing", /^Failed to pull image ".*\/missing:1": .*not found/);
+      });
+    });
+  });
+}

@@ -142,12 +142,20 @@ async function end(child: ChildProcess): Promise<void> {
 async function findProcesses(text: string): Promise<number[]> {
   const pids = (await readdir("/proc")).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
   const named = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").then((line) => line.includes(text), () => false)),
+    pids.map((pid) =>
+      readFile(`/proc/${pid}/cmdline`, "utf8").then(
+        (line) => line.includes(text),
+        () => false,
+      ),
+    ),
   );
   return pids.filter((_, i) => named[i]);
 }
 
 async function findMounts(folder: string): Promise<string[]> {
   const lines = (await readFile("/proc/self/mountinfo", "utf8")).split("\n");
-  return lines.flatMap((line) => line.split(" ")[4] ?? []).filter((path) => path.startsWith(`${folder}/`)).toReversed();
+  return lines
+    .flatMap((line) => line.split(" ")[4] ?? [])
+    .filter((path) => path.startsWith(`${folder}/`))
+    .toReversed();
 }

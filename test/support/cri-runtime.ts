@@ -82,7 +82,7 @@ const moreApplets = [
 ];
 
 /** A file system with busybox and a few users. */
-async function writeBusyboxTree(root: string): Promise<void> {
+export async function writeBusyboxTree(root: string): Promise<void> {
   for (const name of ["bin", "etc", "tmp", "proc", "sys", "dev", "srv"])
     await mkdir(join(root, name), { recursive: true });
   await copyFile(toolPath("busybox"), join(root, "bin/busybox"));

@@ -13,7 +13,7 @@ import {
   parseKubeletConfiguration,
 } from "../../src/kubelet/configuration/kubelet-configuration.ts";
 import { createKubelet, type Kubelet } from "../../src/kubelet/kubelet.ts";
-import { createLogger, silentLogger } from "../../src/lib/logger.ts";
+import { createLogger, type Logger, silentLogger } from "../../src/lib/logger.ts";
 import { startTestServer, type TestServer } from "./api-server.ts";
 
 /** A kubelet under a real API server of ours, on a runtime that the test brings. */
@@ -43,6 +43,11 @@ export interface KubeletNode {
   close(): Promise<void>;
 }
 
+export interface PodHistory {
+  readonly versions: readonly Pod[];
+  stop(): Promise<void>;
+}
+
 export interface KubeletNodeOptions {
   readonly cri: CriClient;
   readonly server?: TestServer;
@@ -50,6 +55,7 @@ export interface KubeletNodeOptions {
   /** Fields of the kubelet's configuration file. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly name?: string;
+  readonly logger?: Logger;
 }
 
 export async function startKubeletNode(options: KubeletNodeOptions): Promise<KubeletNode> {
@@ -57,9 +63,9 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
   const dataDir = await mkdtemp(join(tmpdir(), "kindling-kubelet-"));
   const client = await connectCluster({ kubeconfig: server.kubeconfig });
   const name = options.name ?? "node-1";
-  const logger = process.env.KINDLING_TEST_LOG
-    ? createLogger({ format: "text", level: "debug" })
-    : silentLogger;
+  const logger =
+    options.logger ??
+    (process.env.KINDLING_TEST_LOG ? createLogger({ format: "text", level: "debug" }) : silentLogger);
   let running: { stop: AbortController; done: Promise<void>; kubelet: Kubelet } | undefined;
 
   async function start({ features }: { features?: Partial<Features> } = {}): Promise<void> {
@@ -157,6 +163,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
       }
     },
     shutDown: async () => running?.kubelet.shutDown(),
+    follow: (podName) => follow(client, podName),
     stop,
     start,
     async close() {
@@ -172,6 +179,30 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
       client.close();
       if (!options.server) await server.close();
       await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function follow(client: Client, podName: string): Promise<PodHistory> {
+  const { resourceVersion } = await client.list("pods", { namespace: "default" });
+  const stopping = new AbortController();
+  const versions: Pod[] = [];
+  let failed: unknown;
+  const fieldSelector = `metadata.name=${podName}`;
+  const watching = (async () => {
+    const options = { namespace: "default", fieldSelector, resourceVersion, signal: stopping.signal };
+    for await (const event of client.watch("pods", options)) {
+      if (event.type !== "BOOKMARK") versions.push(event.object);
+    }
+  })().catch((error) => {
+    if (!stopping.signal.aborted) failed = error;
+  });
+  return {
+    versions,
+    async stop() {
+      stopping.abort(new Error("the test has seen enough"));
+      await watching;
+      if (failed) throw failed;
     },
   };
 }

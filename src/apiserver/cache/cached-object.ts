@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/objects.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { Entry } from "../../store/store.ts";
-import { atRevision, headLength, withRevision } from "../stored-object.ts";
+import { atRevision, headLength, revisionField, withRevision } from "../stored-object.ts";
 
 /** The values that selectors look at. */
 export interface SelectorFacts {
@@ -28,6 +28,8 @@ export class CachedObject {
   readonly key: string;
   readonly revision: number;
   readonly json: string;
+  /** The length of the JSON as it is sent. */
+  readonly jsonBytes: number;
   readonly #kind: CachedKind;
   #facts: SelectorFacts | undefined;
   #view: KubeObject | undefined;
@@ -37,6 +39,7 @@ export class CachedObject {
     this.key = entry.key;
     this.revision = entry.revision;
     this.json = withRevision(entry.value, kind.head, entry.revision);
+    this.jsonBytes = entry.value.length + revisionField(entry.revision).length;
   }
 
   facts(): SelectorFacts {

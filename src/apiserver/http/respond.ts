@@ -7,13 +7,15 @@ interface Bytes {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | string;
+  readonly bodyBytes?: number;
 }
 
-export function sendBytes(response: ServerResponse, { status, headers, body }: Bytes, method: string): void {
+export function sendBytes(response: ServerResponse, answer: Bytes, method: string): void {
+  const { status, headers, body, bodyBytes = Buffer.byteLength(body) } = answer;
   response.writeHead(status, {
     "cache-control": "no-cache, private",
     ...headers,
-    "content-length": Buffer.byteLength(body),
+    "content-length": bodyBytes,
   });
   response.end(method === "HEAD" ? undefined : body);
 }

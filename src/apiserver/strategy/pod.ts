@@ -1,5 +1,6 @@
 import { defaultPod } from "../../api/defaults/pod.ts";
 import type { Pod } from "../../api/objects.ts";
+import { qosClassOf } from "../../api/qos-class.ts";
 import { validatePod } from "../../api/validation/pod.ts";
 import { validatePodStatusUpdate } from "../../api/validation/pod-status.ts";
 import { validatePodUpdate } from "../../api/validation/pod-update.ts";
@@ -8,7 +9,6 @@ import { keepPriority } from "../admission/priority.ts";
 import { dropGatedPodFields } from "./drop-gated-fields.ts";
 import { mergeLabelKeys } from "./merge-label-keys.ts";
 import { keepField, raiseGenerationOnSpecChange, startGeneration } from "./prepare.ts";
-import { qosClassOf } from "./qos-class.ts";
 import type { Strategy } from "./strategy.ts";
 
 export const podStrategy: Strategy<Pod> = {

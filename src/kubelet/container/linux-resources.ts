@@ -1,9 +1,9 @@
 import type { Container, Pod } from "../../api/objects.ts";
+import { podResources } from "../../api/pod-resources.ts";
 import { milliUnits, parseQuantity, type Quantity, wholeUnits } from "../../api/quantity.ts";
 import { type HugepageLimit, LinuxContainerResources } from "../../cri/generated/cri.ts";
 import type { MachineFacts, NodeFacts } from "./node-facts.ts";
 import { oomScoreAdjust } from "./oom-score.ts";
-import { podResources } from "./qos.ts";
 
 export interface CpuSettings {
   /** Whether CPU limits are enforced. */

@@ -1,6 +1,7 @@
 import type { Container, Pod } from "../../api/objects.ts";
+import { containerTotals, hasPodResources, isSidecar } from "../../api/pod-resources.ts";
 import { parseQuantity, wholeUnits } from "../../api/quantity.ts";
-import { containersOf, containerTotals, hasPodResources, isSidecar, qosClass } from "./qos.ts";
+import { containersOf, qosClass } from "./qos.ts";
 
 const guaranteed = -997;
 const bestEffort = 1_000;

@@ -125,13 +125,16 @@ describe("prepareContainer", () => {
     expect(await readdir(root)).toEqual(["volume"]);
   });
 
-  test("a runtime that does not know the image is told in its own words", async () => {
+  test("a runtime that does not answer is quoted with its code", async () => {
     const unavailable = Object.assign(new Error("14 UNAVAILABLE: gone"), {
       code: grpcStatus.UNAVAILABLE,
       details: "gone",
     });
     deps = { ...deps, cri: { images: { imageStatus: () => Promise.reject(unavailable) } } };
-    await expect(prepare()).rejects.toMatchObject({ reason: "CreateContainerConfigError", message: "gone" });
+    await expect(prepare()).rejects.toMatchObject({
+      reason: "CreateContainerConfigError",
+      message: "rpc error: code = Unavailable desc = gone",
+    });
   });
 
   test("an abort is no failure of the container", async () => {

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import type { Container, Pod } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
+import { criErrorText } from "../../cri/error-text.ts";
 import { type ContainerConfig, ImageSpec, type Mount } from "../../cri/generated/cri.ts";
-import { isGrpcError } from "../../lib/grpc-call.ts";
 import { StartError } from "../start-error.ts";
 import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
 import { configError } from "./config-error.ts";
@@ -64,7 +64,7 @@ export async function prepareContainer(
   } catch (error) {
     request.signal.throwIfAborted();
     if (error instanceof StartError) throw error;
-    throw configError(wordsOf(error), { cause: error });
+    throw configError(criErrorText(error), { cause: error });
   }
 }
 
@@ -156,10 +156,4 @@ async function hostsContent(pod: Pod, podIps: readonly string[], clusterDomain: 
   const aliases = pod.spec?.hostAliases;
   if (pod.spec?.hostNetwork) return renderNodeHosts(await readFile("/etc/hosts", "utf8"), aliases);
   return renderHosts({ ...podHostname(pod, clusterDomain), podIps, aliases });
-}
-
-/** A runtime's own words: grpc-js puts the code in front of them. */
-function wordsOf(error: unknown): string {
-  if (isGrpcError(error)) return error.details || error.message;
-  return error instanceof Error ? error.message : String(error);
 }

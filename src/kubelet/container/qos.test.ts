@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Container, Pod } from "../../api/objects.ts";
+import { containerTotals, podResources } from "../../api/pod-resources.ts";
 import { formatQuantity } from "../../api/quantity.ts";
 import { makePod } from "./make-pod.fixture.ts";
-import { containerTotals, podResources, qosClass } from "./qos.ts";
+import { qosClass } from "./qos.ts";
 
 const fixed = { limits: { cpu: "1", memory: "1Gi" } };
 const with_ = (...resources: Container["resources"][]): Pod =>

@@ -1,6 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
-import { criErrorText, explainPullFailure, joinErrors } from "./pull-failure.ts";
+import { criErrorText } from "../../cri/error-text.ts";
+import { explainPullFailure, joinErrors } from "./pull-failure.ts";
 
 test.each([
   ["not found", { reason: "ErrImagePull", message: "not found" }],

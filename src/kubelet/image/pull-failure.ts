@@ -1,6 +1,3 @@
-import { status } from "@grpc/grpc-js";
-import { isGrpcError } from "../../lib/grpc-call.ts";
-
 /** A failed pull as the pod's status shows it. */
 export interface PullFailure {
   readonly reason: "ErrImagePull" | "RegistryUnavailable" | "SignatureValidationFailed";
@@ -23,19 +20,6 @@ export function explainPullFailure(image: string, error: string): PullFailure {
     }
   }
   return { reason: "ErrImagePull", message: error };
-}
-
-/** As Go names them, by number. */
-const codeNames =
-  "OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable DataLoss Unauthenticated".split(
-    " ",
-  );
-
-/** A runtime's error in upstream's words: with its code, unless that is `Unknown` and says nothing. */
-export function criErrorText(error: unknown): string {
-  if (!isGrpcError(error)) return error instanceof Error ? error.message : String(error);
-  if (error.code === status.UNKNOWN) return error.details;
-  return `rpc error: code = ${codeNames[error.code] ?? error.code} desc = ${error.details}`;
 }
 
 /** What several attempts failed with: each text once, in brackets where there is more than one. */

@@ -1,11 +1,12 @@
 import type { CriClient } from "../../cri/cri-client.ts";
+import { criErrorText } from "../../cri/error-text.ts";
 import { AuthConfig, type ImageSpec, PodSandboxConfig } from "../../cri/generated/cri.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ImagePullProgress } from "../configuration/image-pull-progress.ts";
 import type { ImageRequest } from "./image-puller.ts";
 import type { ProgressBoard } from "./progress-board.ts";
 import { isEventDue, type LastTold, progressMessage } from "./progress-event.ts";
-import { criErrorText, joinErrors } from "./pull-failure.ts";
+import { joinErrors } from "./pull-failure.ts";
 import type { RegistryLogin } from "./registry-keyring.ts";
 import type { PullReport, RuntimePullCall } from "./runtime-pull.ts";
 

@@ -20,7 +20,9 @@ interface RestartDelay {
  */
 export function restartDelayMs(observed: ObservedContainer, maxDelayMs: number): RestartDelay {
   const { state } = observed;
-  const wasStable = state.kind === "exited" && state.finishedAtMs - state.startedAtMs > stableMs;
+  // One that could not be started was never up: runtimes give 0 as the time of its start.
+  const ran = state.kind === "exited" && state.startedAtMs > 0;
+  const wasStable = ran && state.finishedAtMs - state.startedAtMs > stableMs;
   const nowMs = wasStable ? 0 : Math.min(observed.restartDelayMs, maxDelayMs);
   return { nowMs, nextMs: Math.min(nowMs === 0 ? firstDelayMs : nowMs * 2, maxDelayMs) };
 }

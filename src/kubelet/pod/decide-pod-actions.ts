@@ -1,4 +1,6 @@
+import { mayRestart } from "../../api/may-restart.ts";
 import type { Container, Pod } from "../../api/objects.ts";
+import { isSidecar } from "../../api/pod-resources.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../observed-pod.ts";
 import type { ProbeVerdict } from "../probe/prober.ts";
 import type { StartProblem } from "../status/status-facts.ts";
@@ -266,9 +268,8 @@ function nextAttempt({ pod, observed }: PodFacts, { name }: Container): number {
 /** Whether a main container has ended for good. */
 function isFinished(facts: PodFacts, container: Container): boolean {
   const state = latest(facts, container.name)?.state;
-  if (state?.kind !== "exited") return false;
-  const policy = facts.pod.spec?.restartPolicy ?? "Always";
-  return policy === "Never" || (policy === "OnFailure" && state.exitCode === 0);
+  const { spec = { containers: [] } } = facts.pod;
+  return state?.kind === "exited" && !mayRestart(container, spec, state.exitCode);
 }
 
 function latest(
@@ -283,8 +284,4 @@ function latest(
 
 function mainContainers(pod: Pod): readonly Container[] {
   return pod.spec?.containers ?? [];
-}
-
-function isSidecar(container: Container): boolean {
-  return container.restartPolicy === "Always";
 }

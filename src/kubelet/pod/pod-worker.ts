@@ -3,7 +3,12 @@ import { type BackoffPolicy, type BackoffState, backOff } from "../../lib/backof
 import { createWakeUp } from "../../lib/wake-up.ts";
 import type { PodObserver } from "../pod-observer.ts";
 import type { Prober } from "../probe/prober.ts";
-import type { PodEnding, StartProblem, StatusFacts } from "../status/status-facts.ts";
+import {
+  isTerminalPhase,
+  type PodEnding,
+  type StartProblem,
+  type StatusFacts,
+} from "../status/status-facts.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
 import { decidePodActions, type PodPlan } from "./decide-pod-actions.ts";
 import { graceSeconds, type PodActionDeps, runPodActions } from "./run-pod-actions.ts";
@@ -96,7 +101,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   }
 
   const isLeaving = () => subject.removed || subject.pod.metadata.deletionTimestamp !== undefined;
-  const shouldEnd = () => ending !== undefined || isLeaving() || hasEnded(subject.pod);
+  const shouldEnd = () => ending !== undefined || isLeaving() || isTerminalPhase(subject.pod.status?.phase);
 
   function expectedEnd(): number | undefined {
     const { startTime } = (subject.inApi && writer.latest(subject.inApi)) ?? {};
@@ -293,11 +298,6 @@ const deadlineExceeded = {
   reason: "DeadlineExceeded",
   message: "Pod was active on the node longer than the specified deadline",
 } as const satisfies PodEnding;
-
-/** What the API once had as ended never runs again, whatever the runtime still knows of it. */
-function hasEnded({ status }: Pod): boolean {
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
-}
 
 /** Plans that try the same thing are alike, whatever attempt it is. */
 function describePlan({ actions }: PodPlan): string {

@@ -1,7 +1,7 @@
 import type { Container, Pod } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
+import { criErrorText } from "../../cri/error-text.ts";
 import type { ContainerConfig, PodSandboxConfig } from "../../cri/generated/cri.ts";
-import { isGrpcError } from "../../lib/grpc-call.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
 import type { ObservedPod } from "../observed-pod.ts";
 import { StartError } from "../start-error.ts";
@@ -99,7 +99,7 @@ async function setUpVolumes(
     return await deps.volumes.setUp(pod, signal);
   } catch (error) {
     signal.throwIfAborted();
-    const problem = { reason: "FailedMount", message: messageOf(error) };
+    const problem = { reason: "FailedMount", message: criErrorText(error) };
     reports.sandboxProblem(problem);
     for (const message of mountFailures(error)) {
       deps.recorder.record(pod, { type: "Warning", reason: "FailedMount", message });
@@ -129,7 +129,7 @@ async function createSandbox(
     return true;
   } catch (error) {
     signal.throwIfAborted();
-    const message = `Failed to create pod sandbox: ${messageOf(error)}`;
+    const message = `Failed to create pod sandbox: ${criErrorText(error)}`;
     reports.sandboxProblem({ reason: "FailedCreatePodSandBox", message });
     deps.recorder.record(pod, { type: "Warning", reason: "FailedCreatePodSandBox", message });
     return false;
@@ -153,7 +153,7 @@ async function startContainer(deps: PodActionDeps, options: StartOptions): Promi
     reports.containerProblem(name, problemOf(error));
     // The puller has said on the pod what there is to say about its own failures.
     if (!(error instanceof StartError && error.recorded)) {
-      recordFor(deps.recorder, pod, name)("Warning", "Failed", `Error: ${messageOf(error)}`);
+      recordFor(deps.recorder, pod, name)("Warning", "Failed", `Error: ${criErrorText(error)}`);
     }
     return false;
   }
@@ -195,7 +195,7 @@ async function makeAndStart(deps: PodActionDeps, options: StartOptions): Promise
     signal.throwIfAborted();
     record("Warning", "FailedPostStartHook", "PostStartHook failed");
     await stopAfterHook(deps, { ...options, containerId });
-    throw new StartError("PostStartHookError", messageOf(error), { cause: error, recorded: true });
+    throw new StartError("PostStartHookError", criErrorText(error), { cause: error, recorded: true });
   }
 }
 
@@ -221,21 +221,15 @@ async function failingAs<T>(reason: string, work: () => Promise<T>): Promise<T> 
   try {
     return await work();
   } catch (error) {
-    throw error instanceof StartError ? error : new StartError(reason, messageOf(error), { cause: error });
+    throw error instanceof StartError ? error : new StartError(reason, criErrorText(error), { cause: error });
   }
 }
 
 function problemOf(error: unknown): StartProblem {
   const reason = error instanceof StartError ? error.reason : "CreateContainerError";
-  return { reason, message: messageOf(error) };
-}
-
-/** A runtime's own words: grpc-js puts the code in front of them. */
-function messageOf(error: unknown): string {
-  if (isGrpcError(error)) return error.details || error.message;
-  return error instanceof Error ? error.message : String(error);
+  return { reason, message: criErrorText(error) };
 }
 
 function mountFailures(error: unknown): readonly string[] {
-  return error instanceof StartError && error.failures.length > 0 ? error.failures : [messageOf(error)];
+  return error instanceof StartError && error.failures.length > 0 ? error.failures : [criErrorText(error)];
 }

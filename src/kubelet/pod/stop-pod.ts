@@ -1,4 +1,5 @@
 import type { Pod } from "../../api/objects.ts";
+import { isSidecar } from "../../api/pod-resources.ts";
 import type { ObservedPod } from "../observed-pod.ts";
 import { type KillDeps, killContainer } from "./kill-container.ts";
 
@@ -44,9 +45,7 @@ export async function stopPod(deps: KillDeps, options: StopOptions): Promise<voi
 
 /** Names in the order in which they are stopped; those in one array together. */
 export function stopWaves(pod: Pod, running: readonly string[]): readonly (readonly string[])[] {
-  const sidecars = (pod.spec?.initContainers ?? [])
-    .filter(({ restartPolicy }) => restartPolicy === "Always")
-    .map(({ name }) => name);
+  const sidecars = (pod.spec?.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
   const others = running.filter((name) => !sidecars.includes(name));
   return [others, ...sidecars.toReversed().map((name) => [name])].filter((wave) => wave.length > 0);
 }

@@ -1,5 +1,6 @@
 import { mayRestart } from "../../api/may-restart.ts";
 import type { Container, ContainerStatus } from "../../api/objects.ts";
+import { isSidecar } from "../../api/pod-resources.ts";
 import type { ObservedContainer } from "../observed-pod.ts";
 import { presumedCompleted, type State, stateOf, vanished } from "./container-state.ts";
 import { previousOf, type StatusFacts } from "./status-facts.ts";
@@ -40,10 +41,6 @@ export function containerStatuses(facts: StatusFacts): ContainerStatus[] {
       statusOf({ container, role: "container", ...whatIsKnown(container, previous, facts) }),
     )
     .sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-export function isSidecar(container: Container): boolean {
-  return container.restartPolicy === "Always";
 }
 
 function whatIsKnown({ name }: Container, previous: readonly ContainerStatus[], facts: StatusFacts) {

@@ -1,6 +1,6 @@
 import type { ContainerStatus, PodSpec } from "../../api/objects.ts";
+import { isSidecar } from "../../api/pod-resources.ts";
 import { lostAtEnd } from "./container-state.ts";
-import { isSidecar } from "./container-status.ts";
 
 interface PodContainerStatuses {
   readonly init: readonly ContainerStatus[];

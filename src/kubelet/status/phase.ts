@@ -1,6 +1,6 @@
 import { mayRestart } from "../../api/may-restart.ts";
 import type { Container, ContainerStatus, PodSpec } from "../../api/objects.ts";
-import { isSidecar } from "./container-status.ts";
+import { isSidecar } from "../../api/pod-resources.ts";
 
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed";
 

@@ -145,10 +145,12 @@ function canBeProvisioned(claim: PersistentVolumeClaim, node: NodeInfo, objects:
 function matchesTopologies(terms: StorageClass["allowedTopologies"], { labels }: NodeInfo): boolean {
   if (!terms?.length) return true;
   return terms.some(({ matchLabelExpressions = [] }) => {
-    const isEmpty = matchLabelExpressions.length === 0;
-    return (
-      !isEmpty && matchLabelExpressions.every(({ key, values }) => values.includes(labelOf(labels, key) ?? ""))
-    );
+    // An empty term selects nothing.
+    if (matchLabelExpressions.length === 0) return false;
+    return matchLabelExpressions.every(({ key, values }) => {
+      const value = labelOf(labels, key);
+      return value !== undefined && values.includes(value);
+    });
   });
 }
 

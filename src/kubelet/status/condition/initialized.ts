@@ -1,5 +1,5 @@
 import type { ContainerStatus, PodSpec } from "../../../api/objects.ts";
-import { isSidecar } from "../container-status.ts";
+import { isSidecar } from "../../../api/pod-resources.ts";
 import { isFalse, isTrue, namingContainers, type Verdict } from "./verdict.ts";
 
 const type = "Initialized";

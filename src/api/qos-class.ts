@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
-import type { PodSpec } from "../../api/objects.ts";
-import { compareQuantities, parseQuantity } from "../../api/quantity.ts";
+import type { PodSpec } from "./objects.ts";
+import { compareQuantities, parseQuantity } from "./quantity.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
