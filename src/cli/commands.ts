@@ -25,6 +25,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./command/apiserver.ts"),
   },
   {
+    name: "scheduler",
+    summary: "run the scheduler alone, under any API server",
+    load: () => import("./command/scheduler.ts"),
+  },
+  {
     name: "kubelet",
     summary: "run the kubelet alone, on any CRI runtime and under any API server",
     load: () => import("./command/kubelet.ts"),

@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import type { Features } from "../api/feature-gates.ts";
+import type { Pod } from "../api/objects.ts";
 import type { Client } from "../client/client.ts";
 import { createEventRecorder } from "../client/event-recorder.ts";
 import { createInformer } from "../client/informer.ts";
@@ -21,6 +22,7 @@ import { createNodeStatusUpdater } from "./node/node-status-updater.ts";
 import { planShutdown, shutdownEnding, shutdownRejection } from "./node/plan-shutdown.ts";
 import { readMachine } from "./node/read-machine.ts";
 import { nodeView } from "./node-view.ts";
+import { rejectPod } from "./pod/reject-pod.ts";
 import { createPodObserver } from "./pod-observer.ts";
 import { createPodSource } from "./pod-source.ts";
 import { createPodWorkers } from "./pod-workers.ts";
@@ -28,6 +30,7 @@ import { createProber } from "./probe/create-prober.ts";
 import { createHandlers } from "./probe/handler/create-handlers.ts";
 import { createProbeMetrics } from "./probe/probe-metrics.ts";
 import { createReferencedObjects } from "./referenced-objects.ts";
+import { isTerminalPhase, type PodEnding } from "./status/status-facts.ts";
 import { createStatusWriter } from "./status/status-writer.ts";
 import { createPodVolumes } from "./volume/create-pod-volumes.ts";
 import { createWorkerFactory } from "./worker-factory.ts";
@@ -131,9 +134,22 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
       node,
       runtimeName: runtime.runtimeName,
       dataDir,
-      reject: () => (shuttingDown ? shutdownRejection : undefined),
+      reject,
     }),
   });
+  const admitted = new Set<string>();
+  /** Who came first has its place: only those that were let in before count. */
+  function reject(pod: Pod): PodEnding | undefined {
+    if (shuttingDown) return shutdownRejection;
+    for (const uid of admitted) if (!workers.has(uid)) admitted.delete(uid);
+    const others = workers.list().filter(({ metadata: { uid = "" }, status }) => {
+      const isHere = admitted.has(uid) || observer.get(uid) !== undefined;
+      return isHere && uid !== pod.metadata.uid && !isTerminalPhase(status?.phase);
+    });
+    const ending = rejectPod({ pod, others, allocatable: node().allocatable });
+    if (!ending) admitted.add(pod.metadata.uid ?? "");
+    return ending;
+  }
   const pods = createInformer({ ...common, resource: "pods", fieldSelector: `spec.nodeName=${nodeName}` });
   const source = createPodSource({
     ...common,

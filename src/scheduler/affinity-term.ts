@@ -8,7 +8,9 @@ import {
 } from "../api/selector.ts";
 
 type TermObject = NonNullable<
-  NonNullable<NonNullable<PodSpec["affinity"]>["podAffinity"]>["requiredDuringSchedulingIgnoredDuringExecution"]
+  NonNullable<
+    NonNullable<PodSpec["affinity"]>["podAffinity"]
+  >["requiredDuringSchedulingIgnoredDuringExecution"]
 >[number];
 
 /** Pods that a pod wants near, or not near, and what near means. */

@@ -86,7 +86,12 @@ export function chooseNode(pod: PodInfo, snapshot: Snapshot, options: ChoiceOpti
     if (others.count > 0) rejectedBy.add("NodeAffinity");
     return { kind: "none", message, rejectedBy };
   }
-  return chosen(pod, best(pod, snapshot, feasible, options.random), snapshot, feasible.length + rejected.length);
+  return chosen(
+    pod,
+    best(pod, snapshot, feasible, options.random),
+    snapshot,
+    feasible.length + rejected.length,
+  );
 }
 
 interface NamedCheck {

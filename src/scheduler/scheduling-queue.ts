@@ -2,6 +2,7 @@ import { isEqual } from "../api/equality.ts";
 import type { PluginName } from "./filter/filter.ts";
 import { createHeap } from "./heap.ts";
 import type { PodInfo } from "./pod-info.ts";
+import type { Hints } from "./wake-hints.ts";
 
 /**
  *               ┌───────────────── in hand ◀── take ──┬─────────────┐
@@ -41,8 +42,8 @@ export interface SchedulingQueue {
   /** The most important pod that may be tried; it is in hand until `remove` or `giveBack`. */
   take(now: number): QueuedPod | undefined;
   giveBack(uid: string, outcome: Outcome, now: number): void;
-  /** Lets pods be tried again that were turned away by one of the plugins and that a change may help. */
-  wake(plugins: readonly PluginName[], mayHelp: (pod: PodInfo, plugin: PluginName) => boolean, now: number): void;
+  /** Lets pods be tried again that a change may help. */
+  wake(hints: Hints, now: number): void;
   /** When there is something to take at the latest; Infinity when only a change can bring it. */
   nextAt(): number;
   has(uid: string): boolean;
@@ -72,7 +73,10 @@ export function createSchedulingQueue(): SchedulingQueue {
 
   function backOff(entry: Entry, after: "rejection" | "error", now: number): void {
     const until = entry.triedAt + backoffMs(entry.attempts);
-    if (until <= now) return activate(entry);
+    if (until <= now) {
+      activate(entry);
+      return;
+    }
     entry.turn = turns++;
     entry.place = { kind: "backingOff", until, after };
     backingOff[after].push({ entry, turn: entry.turn, until });
@@ -131,7 +135,9 @@ export function createSchedulingQueue(): SchedulingQueue {
       }
       const isDifferent = asksDifferently(known.info, info);
       known.info = info;
-      if (known.place.kind === "gated" ? !isGated(info) : isDifferent && known.place.kind === "unschedulable") {
+      if (
+        known.place.kind === "gated" ? !isGated(info) : isDifferent && known.place.kind === "unschedulable"
+      ) {
         unschedulable.delete(info.uid);
         activate(known);
       }
@@ -148,19 +154,18 @@ export function createSchedulingQueue(): SchedulingQueue {
     giveBack(uid, outcome, now) {
       const entry = entries.get(uid);
       if (entry?.place.kind !== "inHand") return;
-      if (!outcome) return backOff(entry, "error", now);
-      entry.place = { kind: "unschedulable", since: now, rejectedBy: outcome.rejectedBy };
-      unschedulable.set(uid, entry);
+      if (outcome) {
+        entry.place = { kind: "unschedulable", since: now, rejectedBy: outcome.rejectedBy };
+        unschedulable.set(uid, entry);
+      } else {
+        backOff(entry, "error", now);
+      }
     },
-    wake(plugins, mayHelp, now) {
+    wake(hints, now) {
       for (const entry of unschedulable.values()) {
-        const { place, info } = entry;
-        if (place.kind !== "unschedulable") continue;
-        const { rejectedBy } = place;
-        const isHelped =
-          rejectedBy.size === 0 ||
-          plugins.some((plugin) => rejectedBy.has(plugin) && mayHelp(info, plugin));
-        if (isHelped) reconsider(entry, now);
+        if (entry.place.kind === "unschedulable" && isHelped(entry.info, entry.place.rejectedBy, hints)) {
+          reconsider(entry, now);
+        }
       }
     },
     nextAt() {
@@ -190,7 +195,14 @@ function backoffMs(attempts: number): number {
   return Math.min(maxBackoffMs, firstBackoffMs * 2 ** (Math.max(1, attempts) - 1));
 }
 
-export function isGated({ pod }: PodInfo): boolean {
+/** Nobody in particular turned it away: then anything may help. */
+function isHelped(info: PodInfo, rejectedBy: ReadonlySet<PluginName>, hints: Hints): boolean {
+  if (rejectedBy.size === 0) return true;
+  for (const plugin of rejectedBy) if (hints[plugin]?.(info)) return true;
+  return false;
+}
+
+function isGated({ pod }: PodInfo): boolean {
   return Boolean(pod.spec?.schedulingGates?.length);
 }
 

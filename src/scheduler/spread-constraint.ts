@@ -57,9 +57,7 @@ export function makeConstraint(
     query: spreadQuery(namespace, selector),
     isIncluded(node) {
       if (nodeAffinityPolicy === "Honor" && required && !required(node)) return false;
-      return (
-        nodeTaintsPolicy !== "Honor" || !findUntolerated(node.node.spec?.taints, pod.spec?.tolerations)
-      );
+      return nodeTaintsPolicy !== "Honor" || !findUntolerated(node.node.spec?.taints, pod.spec?.tolerations);
     },
   };
 }

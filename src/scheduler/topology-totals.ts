@@ -8,7 +8,11 @@ export type TopologyTotals = Map<string, Map<string, number>>;
 export function addToTopologies(
   totals: TopologyTotals,
   topologyKey: string,
-  given: { readonly perNode: ReadonlyMap<string, number>; readonly factor: number; readonly snapshot: Snapshot },
+  given: {
+    readonly perNode: ReadonlyMap<string, number>;
+    readonly factor: number;
+    readonly snapshot: Snapshot;
+  },
 ): void {
   for (const [nodeName, count] of given.perNode) {
     const value = labelOf(given.snapshot.node(nodeName)?.labels, topologyKey);

@@ -23,89 +23,76 @@ export type ClusterChange =
   | { readonly kind: "claim"; readonly namespace: string; readonly name: string }
   | { readonly kind: "volume" | "storageClass" | "namespace" };
 
-type Hint<Kind extends ClusterChange["kind"]> = (
-  waiting: PodInfo,
-  change: Extract<ClusterChange, { kind: Kind }>,
-  objects: ApiObjects,
-) => boolean;
+/** Whether a change may help a pod, by the plugin that turned the pod away. */
+export type Hints = Readonly<Partial<Record<PluginName, (waiting: PodInfo) => boolean>>>;
 
-type Hints = {
-  readonly [Kind in ClusterChange["kind"]]: Partial<Record<PluginName, Hint<Kind>>>;
-};
-
-const always = () => true;
-const isNew: Hint<"node"> = (_, { previous }) => !previous;
-const isNewOrRelabelled: Hint<"node"> = (_, { node, previous }) =>
-  !previous || !isEqual(previous.labels, node.labels);
-const usesClaim: Hint<"claim"> = ({ namespace, volumes }, change) =>
-  change.namespace === namespace && volumes.some(({ claimName }) => claimName === change.name);
-const countsForSpread: Hint<"podGone" | "podPlaced"> = (waiting, { pod }) =>
-  pod.namespace === waiting.namespace &&
-  readConstraints(waiting, "DoNotSchedule").some(
-    ({ selector }) => selector && matchesLabels(selector, pod.labels),
-  );
-
-/** Which changes may help a pod that a plugin turned away: to be wrong costs a try, to miss one costs minutes. */
-const hints: Hints = {
-  node: {
-    NodeUnschedulable: (_, { node: { node }, previous }) =>
-      !node.spec?.unschedulable && (!previous || Boolean(previous.node.spec?.unschedulable)),
-    NodeName: isNew,
-    TaintToleration: ({ pod }, { node, previous }) => {
-      const keepsOut = ({ node: { spec } }: NodeInfo) =>
-        findUntolerated(spec?.taints, pod.spec?.tolerations) !== undefined;
-      return !keepsOut(node) && (!previous || keepsOut(previous));
-    },
-    NodeAffinity: ({ pod }, { node, previous }) => {
-      const matches = requiredNodes(pod);
-      return !matches || (matches(node) && (!previous || !matches(previous)));
-    },
-    NodePorts: isNew,
-    NodeResourcesFit: ({ requests }, { node, previous }) =>
-      fitsEmpty(requests, node.allocatable) &&
-      (!previous || hasMore(requests, previous.allocatable, node.allocatable)),
-    VolumeRestrictions: isNew,
-    VolumeBinding: isNewOrRelabelled,
-    VolumeZone: isNewOrRelabelled,
-    PodTopologySpread: (_, { node, previous }) =>
-      !previous ||
-      !isEqual(previous.labels, node.labels) ||
-      !isEqual(previous.node.spec?.taints, node.node.spec?.taints),
-    InterPodAffinity: isNewOrRelabelled,
-  },
-  nodeGone: { PodTopologySpread: always },
-  podGone: {
-    NodePorts: (waiting, { pod }) => sharePort(pod.hostPorts, waiting.hostPorts),
-    NodeResourcesFit: always,
-    VolumeRestrictions: (waiting, { pod }) => sharesVolume(waiting, pod),
-    PodTopologySpread: countsForSpread,
-    InterPodAffinity: (waiting, { pod }, objects) => concernsAffinity(waiting, pod, objects),
-  },
-  podPlaced: {
-    PodTopologySpread: countsForSpread,
-    InterPodAffinity: (waiting, { pod }, objects) =>
-      waiting.affinity.required.some((term) =>
-        matchesTerm(term, pod, objects.namespaceLabels(pod.namespace)),
-      ),
-  },
-  claim: { VolumeBinding: usesClaim, VolumeRestrictions: usesClaim, VolumeZone: usesClaim },
-  volume: { VolumeBinding: always, VolumeZone: always },
-  storageClass: { VolumeBinding: always, VolumeZone: always },
-  namespace: { InterPodAffinity: always },
-};
-
-/** The plugins whose refusals a kind of change may undo. */
-export function pluginsHelpedBy({ kind }: ClusterChange): readonly PluginName[] {
-  return Object.keys(hints[kind]) as PluginName[];
+/** Which pods a change may help: to be wrong costs a try, to miss one costs minutes. */
+export function hintsOf(change: ClusterChange, objects: ApiObjects): Hints {
+  switch (change.kind) {
+    case "node":
+      return nodeHints(change.node, change.previous);
+    case "nodeGone":
+      return { PodTopologySpread: always };
+    case "podGone":
+      return {
+        NodePorts: (waiting) => sharePort(change.pod.hostPorts, waiting.hostPorts),
+        NodeResourcesFit: always,
+        VolumeRestrictions: (waiting) => sharesVolume(waiting, change.pod),
+        PodTopologySpread: (waiting) => countsForSpread(waiting, change.pod),
+        InterPodAffinity: (waiting) => concernsAffinity(waiting, change.pod, objects),
+      };
+    case "podPlaced":
+      return {
+        PodTopologySpread: (waiting) => countsForSpread(waiting, change.pod),
+        InterPodAffinity: (waiting) => isWantedNear(waiting, change.pod, objects),
+      };
+    case "claim": {
+      const usesClaim = ({ namespace, volumes }: PodInfo) =>
+        change.namespace === namespace && volumes.some(({ claimName }) => claimName === change.name);
+      return { VolumeBinding: usesClaim, VolumeRestrictions: usesClaim, VolumeZone: usesClaim };
+    }
+    case "volume":
+    case "storageClass":
+      return { VolumeBinding: always, VolumeZone: always };
+    case "namespace":
+      return { InterPodAffinity: always };
+  }
 }
 
-export function mayHelp(
-  change: ClusterChange,
-  { waiting, plugin, objects }: { waiting: PodInfo; plugin: PluginName; objects: ApiObjects },
-): boolean {
-  // The kind chooses the row, so the row's hints take the change.
-  const hint = hints[change.kind][plugin] as Hint<ClusterChange["kind"]> | undefined;
-  return hint?.(waiting, change, objects) ?? false;
+const always = () => true;
+
+function nodeHints(node: NodeInfo, previous: NodeInfo | undefined): Hints {
+  const isNew = !previous;
+  const isRelabelled = isNew || !isEqual(previous.labels, node.labels);
+  const isRetainted = isNew || !isEqual(previous.node.spec?.taints, node.node.spec?.taints);
+  const isOpened = !node.node.spec?.unschedulable && (isNew || Boolean(previous.node.spec?.unschedulable));
+  return {
+    NodeUnschedulable: () => isOpened,
+    NodeName: () => isNew,
+    TaintToleration: ({ pod }) =>
+      isRetainted && !findUntolerated(node.node.spec?.taints, pod.spec?.tolerations),
+    NodeAffinity: ({ pod }) => isRelabelled && (requiredNodes(pod)?.(node) ?? true),
+    NodePorts: () => isNew,
+    NodeResourcesFit: ({ requests }) =>
+      fitsEmpty(requests, node.allocatable) &&
+      (isNew || hasMore(requests, previous.allocatable, node.allocatable)),
+    VolumeRestrictions: () => isNew,
+    VolumeBinding: () => isRelabelled,
+    VolumeZone: () => isRelabelled,
+    PodTopologySpread: () => isRelabelled || isRetainted,
+    InterPodAffinity: () => isRelabelled,
+  };
+}
+
+function countsForSpread(waiting: PodInfo, { namespace, labels }: PodInfo): boolean {
+  if (namespace !== waiting.namespace) return false;
+  const constraints = readConstraints(waiting, "DoNotSchedule");
+  return constraints.some(({ selector }) => selector && matchesLabels(selector, labels));
+}
+
+function isWantedNear(waiting: PodInfo, placed: PodInfo, objects: ApiObjects): boolean {
+  const labels = objects.namespaceLabels(placed.namespace);
+  return waiting.affinity.required.some((term) => matchesTerm(term, placed, labels));
 }
 
 function hasMore(wanted: Resources, before: Allocatable, after: Allocatable): boolean {

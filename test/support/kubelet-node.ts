@@ -34,6 +34,8 @@ export interface KubeletNode {
   untilGone(name: string): Promise<void>;
   events(name: string): Promise<readonly Event[]>;
   untilEvent(name: string, matching: RegExp): Promise<Event>;
+  /** Every version of the pod from now on, in the order in which the API had them; the pod may be yet to come. */
+  follow(name: string): Promise<PodHistory>;
   /** The node goes down, gracefully. */
   shutDown(): Promise<void>;
   /** Stops the kubelet; containers go on. */

@@ -77,6 +77,11 @@ async function runKubelet(flags: KubeletFlags): Promise<void> {
       signal,
     );
     const running = kubelet.run(signal);
+    // What an init system sends when the power goes: pods get their time, and the API hears of it.
+    process.once(
+      "SIGPWR",
+      () => void kubelet.shutDown().catch((error) => logger.error("shutdown failed", { error })),
+    );
     await Promise.race([kubelet.ready, running]);
     if (!signal.aborted) process.stdout.write(`node ${flags.nodeName} is registered\n`);
     await running;

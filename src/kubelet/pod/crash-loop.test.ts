@@ -50,6 +50,6 @@ test.each([
   [80_000, "1m20s"],
   [300_000, "5m0s"],
 ])("%i ms is %s", (ms, text) => {
-  const pod = { metadata: { name: "p", namespace: "n", uid: "u" } };
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "n", uid: "u" } };
   expect(crashLoopMessage(pod, "c", ms)).toBe(`back-off ${text} restarting failed container=c pod=p_n(u)`);
 });

@@ -69,8 +69,7 @@ function countNear(terms: readonly AffinityTerm[], snapshot: Snapshot): Topology
   const totals: TopologyTotals = new Map();
   if (terms.length === 0) return totals;
   const perNode = snapshot.count(queryOfAll(terms));
-  for (const { topologyKey } of terms)
-    addToTopologies(totals, topologyKey, { perNode, factor: 1, snapshot });
+  for (const { topologyKey } of terms) addToTopologies(totals, topologyKey, { perNode, factor: 1, snapshot });
   return totals;
 }
 

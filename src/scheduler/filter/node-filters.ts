@@ -1,6 +1,6 @@
+import { isPortFree } from "../host-ports.ts";
 import { requiredNodes } from "../node-matcher.ts";
 import { dueToPods, type Filter, final, type Prepared, pass } from "./filter.ts";
-import { isPortFree } from "../host-ports.ts";
 import { findUntolerated, tolerates } from "./tolerates.ts";
 
 // Filters that look at one node by itself, with upstream's texts.

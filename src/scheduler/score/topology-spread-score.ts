@@ -14,16 +14,13 @@ export const spreadScore: Scorer = {
   weight: 2,
   prepare(pod, snapshot, nodes) {
     const isOwn = Boolean(pod.pod.spec?.topologySpreadConstraints?.length);
-    const constraints = isOwn
-      ? readConstraints(pod, "ScheduleAnyway")
-      : defaultConstraints(pod, snapshot);
+    const constraints = isOwn ? readConstraints(pod, "ScheduleAnyway") : defaultConstraints(pod, snapshot);
     if (constraints.length === 0) return undefined;
     // Nodes without the pod's own keys are out of the question; defaults apply as far as the keys are there.
     const counts = (node: NodeInfo) => !isOwn || hasAllKeys(node, constraints);
     const counted = nodes.filter(counts);
     const parts = constraints.map((constraint) => scoreConstraint(constraint, { counted, counts, snapshot }));
-    return (node) =>
-      counts(node) ? Math.round(parts.reduce((sum, part) => sum + part(node), 0)) : ignored;
+    return (node) => (counts(node) ? Math.round(parts.reduce((sum, part) => sum + part(node), 0)) : ignored);
   },
   normalize(scores) {
     const valid = scores.filter((score) => score !== ignored);

@@ -1,6 +1,11 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
 import type { ApiObjects } from "../snapshot.ts";
-import { boundByControllerAnnotation, isMeantFor, keyOfClaim, selectedNodeAnnotation } from "./claim-facts.ts";
+import {
+  boundByControllerAnnotation,
+  isMeantFor,
+  keyOfClaim,
+  selectedNodeAnnotation,
+} from "./claim-facts.ts";
 import type { VolumePlan } from "./plan-volumes.ts";
 
 /** The API's objects, as they will be when the plans that are under way are written. */

@@ -1,0 +1,80 @@
+import type { Pod } from "../api/objects.ts";
+import { StatusError } from "../api/status-error.ts";
+import type { Client } from "../client/client.ts";
+import type { EventRecorder } from "../client/event-recorder.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createKeyedMutex } from "../lib/keyed-mutex.ts";
+import type { Logger } from "../lib/logger.ts";
+import { type Failure, failedCondition, shortenNote } from "./pod-condition.ts";
+import type { PodInfo } from "./pod-info.ts";
+
+export interface OutcomeWriterDeps {
+  readonly client: Pick<Client, "request" | "patch">;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The pod as the API has it, while it still waits for a node. */
+  waitingPod(info: PodInfo): Pod | undefined;
+}
+
+/** Tells the API what came of a pod, one thing after the other: a refusal must not arrive after the binding that followed. */
+export interface OutcomeWriter {
+  /** Throws when the API refuses, or cannot be reached. */
+  bind(info: PodInfo, nodeName: string, signal: AbortSignal): Promise<void>;
+  refuse(info: PodInfo, failure: Failure, signal: AbortSignal): Promise<void>;
+}
+
+export function createOutcomeWriter(deps: OutcomeWriterDeps): OutcomeWriter {
+  const { client, recorder, clock, logger, waitingPod } = deps;
+  const perPod = createKeyedMutex();
+
+  async function writeCondition(info: PodInfo, failure: Failure, signal: AbortSignal): Promise<void> {
+    const pod = waitingPod(info);
+    const condition = pod && failedCondition(pod, failure, clock.now());
+    if (!condition) return;
+    const { namespace, name = "", uid } = info.pod.metadata;
+    const patch = {
+      kind: "strategic",
+      body: { metadata: { uid }, status: { conditions: [condition] } },
+    } as const;
+    try {
+      await client.patch("pods", { namespace, name }, { patch, subresource: "status", signal });
+    } catch (error) {
+      // It is said again with the next try.
+      if (!isGone(error)) logger.debug("cannot say that a pod has no node", { pod: info.key, error });
+    }
+  }
+
+  return {
+    async bind(info, nodeName, signal) {
+      await perPod.run(info.key, () => postBinding(client, info, { nodeName, signal }));
+      const message = `Successfully assigned ${info.key} to ${nodeName}`;
+      recorder.record(info.pod, { type: "Normal", reason: "Scheduled", message });
+    },
+    async refuse(info, failure, signal) {
+      const message = shortenNote(failure.message);
+      recorder.record(info.pod, { type: "Warning", reason: "FailedScheduling", message });
+      await perPod.run(info.key, () => writeCondition(info, failure, signal));
+    },
+  };
+}
+
+async function postBinding(
+  client: OutcomeWriterDeps["client"],
+  { pod }: PodInfo,
+  { nodeName, signal }: { nodeName: string; signal: AbortSignal },
+): Promise<void> {
+  const { namespace = "", name = "", uid } = pod.metadata;
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/binding`;
+  const metadata = { namespace, name, uid };
+  const target = { kind: "Node", name: nodeName };
+  await client.request("POST", path, {
+    body: { apiVersion: "v1", kind: "Binding", metadata, target },
+    signal,
+  });
+}
+
+/** The object is no longer there. */
+export function isGone(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 404;
+}
