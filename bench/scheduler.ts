@@ -62,7 +62,7 @@ async function run(): Promise<void> {
   }
   stop.abort();
   await running;
-  bound.stop();
+  await bound.stop();
   printTable(
     [`${nodeCount} nodes, ${podCount} pending pods`, "measured", "wanted"],
     [
