@@ -89,13 +89,9 @@ const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 const namespaceSubresources = new Set(["status", "finalize"]);
 
 function splitPath(path: string): string[] | undefined {
-  const segments = (path.startsWith("/") ? path.slice(1) : path).split("/");
+  let segments = (path.startsWith("/") ? path.slice(1) : path).split("/");
   // Few paths have double slashes or one at the end.
-  if (segments.includes("")) return decodeSegments(path, segments.filter((segment) => segment !== ""));
-  return decodeSegments(path, segments);
-}
-
-function decodeSegments(path: string, segments: string[]): string[] | undefined {
+  if (segments.includes("")) segments = segments.filter((segment) => segment !== "");
   if (!path.includes("%")) return segments;
   try {
     return segments.map(decodeURIComponent);

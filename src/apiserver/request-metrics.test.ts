@@ -63,11 +63,9 @@ test("what clients choose freely becomes no label", () => {
       { path: `${pods}/b/other` },
     ]),
   );
-  expect(found.map((line) => line.replace(/.*verb="(\w+)".*,resource="(\w*)".* (\d+)$/, "$1 $2 $3"))).toEqual([
-    "GET  2",
-    "GET pods 2",
-    "other  2",
-  ]);
+  expect(found.map((line) => line.replace(/.*verb="(\w+)".*,resource="(\w*)".* (\d+)$/, "$1 $2 $3"))).toEqual(
+    ["GET  2", "GET pods 2", "other  2"],
+  );
 });
 
 test("durations are counted in cumulative buckets, for all codes together; those of watches are not", () => {

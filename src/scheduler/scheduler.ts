@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Client } from "../client/client.ts";
 import { createEventRecorder, type EventRecorder } from "../client/event-recorder.ts";
@@ -33,15 +34,21 @@ export interface Scheduler {
 }
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { client, schedulerName = "default-scheduler", clock, logger, recorder } = options;
+  const { client, schedulerName = "default-scheduler", clock, logger } = options;
   return {
     async run(signal) {
-      if (recorder) return runScheduler({ ...options, schedulerName, recorder }, signal);
+      const ended = new AbortController();
+      const stopped = AbortSignal.any([signal, ended.signal]);
+      // Everything under way listens to it.
+      setMaxListeners(0, stopped);
       const own = createEventRecorder({ client, component: schedulerName, clock, logger });
-      await Promise.all([
-        own.run(signal),
-        runScheduler({ ...options, schedulerName, recorder: own }, signal),
-      ]);
+      const recording = own.run(stopped);
+      try {
+        await runScheduler({ recorder: own, ...options, schedulerName }, stopped);
+      } finally {
+        ended.abort();
+        await recording;
+      }
     },
   };
 }

@@ -58,6 +58,8 @@ export interface KubeletNodeOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly name?: string;
   readonly logger?: Logger;
+  /** What stands between the kubelet and the API server. */
+  readonly through?: (client: Client) => Client;
 }
 
 export async function startKubeletNode(options: KubeletNodeOptions): Promise<KubeletNode> {
@@ -72,9 +74,10 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
 
   async function start({ features }: { features?: Partial<Features> } = {}): Promise<void> {
     const stop = new AbortController();
+    const own = await connectCluster({ kubeconfig: server.kubeconfig });
     const kubelet = await createKubelet(
       {
-        client: await connectCluster({ kubeconfig: server.kubeconfig }),
+        client: options.through?.(own) ?? own,
         cri: options.cri,
         nodeName: name,
         dataDir,

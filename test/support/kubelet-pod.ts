@@ -8,10 +8,12 @@ import { type KubeletServerFixture, startKubeletFixture } from "./kubelet-server
 /** A kubelet's server with our runtime behind it, and pods that are made by hand in both. */
 export interface KubeletBench {
   readonly kubelet: KubeletServerFixture;
-  readonly runtime: CriRuntime;
+  readonly runtime: BenchRuntime;
   makePod(name: string, containers: Readonly<Record<string, ContainerOptions>>): Promise<HandmadePod>;
   close(): Promise<void>;
 }
+
+type BenchRuntime = Pick<CriRuntime, "client" | "directory" | "stop">;
 
 export interface HandmadePod {
   readonly name: string;
@@ -24,8 +26,9 @@ export interface HandmadePod {
   setState(container: string, status: Partial<ContainerStatus>): void;
 }
 
-export async function startKubeletBench(driver: "oci" | "host" = "host"): Promise<KubeletBench> {
-  const runtime = await startCriRuntime({ driver });
+/** With our runtime unless told. */
+export async function startKubeletBench(given?: BenchRuntime): Promise<KubeletBench> {
+  const runtime = given ?? (await startCriRuntime({ driver: "host" }));
   const logsDir = join(runtime.directory, "logs");
   const kubelet = await startKubeletFixture({ cri: runtime.client, logsDir });
   return {
@@ -101,7 +104,7 @@ async function makePod(
 }
 
 async function startContainer(
-  place: { runtime: CriRuntime; sandboxId: string; sandboxConfig: PodSandboxConfig },
+  place: { runtime: BenchRuntime; sandboxId: string; sandboxConfig: PodSandboxConfig },
   name: string,
   { attempt, ...options }: ContainerOptions & { attempt: number },
 ): Promise<string> {

@@ -28,7 +28,7 @@ export class CachedObject {
   readonly key: string;
   readonly revision: number;
   readonly json: string;
-  /** The length of the JSON as it is sent. */
+  /** The length of the JSON as it is sent, if the stored value is UTF-8, as all that this server writes is. */
   readonly jsonBytes: number;
   readonly #kind: CachedKind;
   #facts: SelectorFacts | undefined;

@@ -14,7 +14,7 @@ export async function listRunningPods(
   return runningPods(sandboxes.items, containers.containers);
 }
 
-export function runningPods(sandboxes: readonly PodSandbox[], containers: readonly Container[]): Pod[] {
+function runningPods(sandboxes: readonly PodSandbox[], containers: readonly Container[]): Pod[] {
   const running = containers.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
   return sandboxes
     .filter(({ state }) => state === PodSandboxState.SANDBOX_READY)

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import {
   createSpdyDecoder,
-  resetReasons,
+  refusedStream,
   type SpdyFrame,
   writeData,
   writeGoAway,
@@ -56,7 +56,7 @@ export function openSpdy<Type extends string>(options: SpdyOptions<Type>): SpdyC
     if (streamId % 2 === 0 || streamId <= lastStreamId) throw new Error(`stream ${streamId} is out of order`);
     lastStreamId = streamId;
     const type = types.find((known) => known === name);
-    if (!type || streams.has(type)) return void send(writeReset(streamId, resetReasons.refused));
+    if (!type || streams.has(type)) return void send(writeReset(streamId, refusedStream));
     streams.set(type, streamId);
     // At once: clients wait for it before they open the next, and drop data that comes earlier.
     send(writeReply(streamId, emptyHeaders()));

@@ -27,8 +27,8 @@ const headerSize = 8;
 /** Control frames carry a few short headers; a longer one is an attack or not SPDY at all. */
 const mostControlBytes = 16 * 1_024;
 
-/** Why a client opened a stream in vain, in SPDY's numbers. */
-export const resetReasons = { protocolError: 1, refused: 3 } as const;
+/** SPDY's number for a stream that was opened in vain. */
+export const refusedStream = 3;
 
 export interface SpdyDecoder {
   /** The frames that end in these bytes, and the pieces of data in them. Throws for what is not SPDY. */

@@ -5,7 +5,7 @@ export interface AnswerCache<T> {
   get(key: string, ask: () => Promise<Answer<T>>): Promise<T>;
 }
 
-export interface Answer<T> {
+interface Answer<T> {
   readonly value: T;
   readonly forMs: number;
 }

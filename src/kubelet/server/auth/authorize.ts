@@ -3,7 +3,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { createAnswerCache } from "./answer-cache.ts";
 import type { Caller } from "./caller.ts";
 
-export interface NodeAccess {
+interface NodeAccess {
   readonly verb: string;
   readonly subresource: string;
 }

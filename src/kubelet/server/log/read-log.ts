@@ -7,7 +7,7 @@ import { createLogRenderer } from "./log-renderer.ts";
 import { findTailStart } from "./tail-start.ts";
 
 /** A container's log, as it is and as it changes. */
-export interface LogSource {
+interface LogSource {
   /** The file that has the log's name now: after a rotation another one. Rejects while there is none. */
   open(): Promise<FileHandle>;
   /** Asked now and then while there is nothing more to read. */

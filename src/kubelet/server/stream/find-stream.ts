@@ -52,7 +52,7 @@ async function askRuntime(ask: () => Promise<{ readonly url: string }>): Promise
 }
 
 /** A runtime's refusal in HTTP's words. */
-export function streamError(error: unknown): HttpError {
+function streamError(error: unknown): HttpError {
   const message = error instanceof Error ? error.message : String(error);
   if (isGrpcError(error, status.NOT_FOUND)) return new HttpError(404, message);
   if (isGrpcError(error, status.RESOURCE_EXHAUSTED))

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import type { Node, Pod } from "../api/objects.ts";
+import type { PluginName } from "./filter/filter.ts";
+import { createNodeInfo } from "./node-info.ts";
+import { describePod } from "./pod-info.ts";
+import { makeNode, makeObjects, makePod } from "./scheduling.fixture.ts";
+import { type ClusterChange, hintsOf } from "./wake-hints.ts";
+
+const objects = makeObjects({ namespaces: { default: {} } });
+const isHelped = (change: ClusterChange, plugin: PluginName, pod: Pod) =>
+  hintsOf(change, objects)[plugin]?.(describePod(pod)) ?? false;
+const node = (now: Node, before?: Node): ClusterChange => ({
+  kind: "node",
+  node: createNodeInfo(now, []),
+  previous: before && createNodeInfo(before, []),
+});
+const gone = (pod: Pod): ClusterChange => ({ kind: "podGone", pod: describePod(pod) });
+const placed = (pod: Pod): ClusterChange => ({ kind: "podPlaced", pod: describePod(pod) });
+
+const plain = makeNode("n");
+const tainted = makeNode("n", { taints: [{ key: "k", effect: "NoSchedule" }] });
+const large = makePod({ requests: { cpu: "6" } });
+const selective = makePod({ nodeSelector: { disk: "ssd" } });
+const withDisk = makeNode("n", { labels: { disk: "ssd" } });
+const onPort = (hostPort: number) =>
+  makePod({ containers: [{ name: "c", ports: [{ containerPort: 1, hostPort }] }] });
+const term = { topologyKey: "zone", labelSelector: { matchLabels: { app: "db" } } };
+const near = makePod({
+  affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
+});
+const apart = makePod({
+  affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
+});
+const db = makePod({ name: "db", labels: { app: "db" } });
+const claimer = makePod({ volumes: [{ name: "v", persistentVolumeClaim: { claimName: "data" } }] });
+const spreading = makePod({
+  topologySpreadConstraints: [
+    {
+      maxSkew: 1,
+      topologyKey: "zone",
+      whenUnsatisfiable: "DoNotSchedule",
+      labelSelector: { matchLabels: { app: "db" } },
+    },
+  ],
+});
+const claim = (name: string): ClusterChange => ({ kind: "claim", namespace: "default", name });
+
+const rows: [string, ClusterChange, PluginName, Pod, boolean][] = [
+  ["a new node", node(plain), "NodeUnschedulable", makePod(), true],
+  [
+    "a new node that is cordoned",
+    node(makeNode("n", { unschedulable: true })),
+    "NodeUnschedulable",
+    makePod(),
+    false,
+  ],
+  [
+    "an uncordoned node",
+    node(plain, makeNode("n", { unschedulable: true })),
+    "NodeUnschedulable",
+    makePod(),
+    true,
+  ],
+  ["a heartbeat", node(plain, plain), "NodeResourcesFit", makePod(), false],
+  ["a heartbeat", node(plain, plain), "InterPodAffinity", near, false],
+  ["a taint that goes", node(plain, tainted), "TaintToleration", makePod(), true],
+  ["a taint that comes", node(tainted, plain), "TaintToleration", makePod(), false],
+  ["a label that matches", node(withDisk, plain), "NodeAffinity", selective, true],
+  [
+    "a label that does not",
+    node(makeNode("n", { labels: { disk: "hdd" } }), plain),
+    "NodeAffinity",
+    selective,
+    false,
+  ],
+  ["a new node that is too small", node(plain), "NodeResourcesFit", large, false],
+  [
+    "a node that grew",
+    node(makeNode("n", { allocatable: { cpu: "8" } }), plain),
+    "NodeResourcesFit",
+    large,
+    true,
+  ],
+  [
+    "a node that grew in something else",
+    node(
+      makeNode("n", { allocatable: { cpu: "8", memory: "9Gi" } }),
+      makeNode("n", { allocatable: { cpu: "8" } }),
+    ),
+    "NodeResourcesFit",
+    large,
+    false,
+  ],
+  ["a node that is gone", { kind: "nodeGone" }, "PodTopologySpread", spreading, true],
+  ["a pod that is gone", gone(db), "NodeResourcesFit", large, true],
+  ["a pod that is gone", gone(db), "TaintToleration", large, false],
+  ["a pod with the port", gone(onPort(80)), "NodePorts", onPort(80), true],
+  ["a pod with another port", gone(onPort(81)), "NodePorts", onPort(80), false],
+  ["a pod with the claim", gone(claimer), "VolumeRestrictions", claimer, true],
+  ["a pod without it", gone(db), "VolumeRestrictions", claimer, false],
+  ["a pod that was too near", gone(db), "InterPodAffinity", apart, true],
+  ["a pod that was not", gone(makePod()), "InterPodAffinity", apart, false],
+  ["a pod that did not want it near", gone(apart), "InterPodAffinity", db, true],
+  ["a pod to be near to", placed(db), "InterPodAffinity", near, true],
+  ["a pod to be apart from", placed(db), "InterPodAffinity", apart, false],
+  ["a pod that is counted", placed(db), "PodTopologySpread", spreading, true],
+  ["a pod that is not", placed(makePod()), "PodTopologySpread", spreading, false],
+  ["its claim", claim("data"), "VolumeBinding", claimer, true],
+  ["another claim", claim("other"), "VolumeBinding", claimer, false],
+  ["a volume", { kind: "volume" }, "VolumeBinding", claimer, true],
+  ["a storage class", { kind: "storageClass" }, "VolumeBinding", claimer, true],
+  ["a namespace", { kind: "namespace" }, "InterPodAffinity", near, true],
+];
+
+describe("a pod is worth another try after", () => {
+  test.each(rows)("%s (%#)", (_, change, plugin, pod, expected) => {
+    expect(isHelped(change, plugin, pod)).toBe(expected);
+  });
+});

@@ -1,0 +1,245 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type ServiceError, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Event, Pod } from "../../src/api/objects.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { CriClient } from "../../src/cri/cri-client.ts";
+import { createLogger, silentLogger } from "../../src/lib/logger.ts";
+import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
+import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "../support/kubelet-node.ts";
+import { runKindling } from "../support/run-kindling.ts";
+import { isReady } from "../support/simulated-node.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const gib = 2 ** 30;
+const directory = temporaryFolder();
+const endpoint = `unix://${join(directory, "cri.sock")}`;
+const open: KubeletNode[] = [];
+let simulated: SimulatedRuntime;
+
+beforeAll(async () => {
+  simulated = await startSimulatedRuntime({ logger: silentLogger, listen: endpoint, imagesPresent: true });
+});
+afterAll(async () => {
+  await Promise.all(open.map((node) => node.close()));
+  await simulated?.close();
+});
+
+/** A kubelet with an API server of its own, on the runtime of all. */
+async function startNode(options: Partial<KubeletNodeOptions> = {}): Promise<KubeletNode> {
+  const node = await startKubeletNode({ cri: simulated.client, ...options });
+  open.push(node);
+  return node;
+}
+
+/** The messages about the pod's image, in the order in which they were said. */
+function pullMessages(events: readonly Event[]): string[] {
+  return [...events]
+    .filter(({ reason }) => ["Pulling", "Pulled", "BackOff", "Failed"].includes(reason ?? ""))
+    .sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
+    .map(({ message }) => message ?? "");
+}
+
+const waitingOf = (pod: Pod) => pod.status?.containerStatuses?.[0]?.state?.waiting;
+const containers = (image: string) => [{ name: "c", image }];
+
+describe("KEP-3542 image pull progress", () => {
+  test.each([
+    [{ imagePullProgressType: "fast" }, "imagePullProgressType", /time.*size.*none/],
+    [{ imagePullProgressInterval: "9" }, "imagePullProgressInterval", /at least 10 seconds/],
+    [{ imagePullProgressInterval: "soon" }, "imagePullProgressInterval", /a number of seconds/],
+    [
+      { imagePullProgressType: "size", imagePullProgressInterval: "1023Mi" },
+      "imagePullProgressInterval",
+      /at least 1Gi/,
+    ],
+    [{ noProgressTimeout: -1 }, "noProgressTimeout", /0/],
+    [{ noProgressTimeout: "1.5" }, "noProgressTimeout", /whole number|integer/],
+  ])("3542-5 %j is refused at start, by `kindling kubelet --config`", async (fields, field, reason) => {
+    const config = await writeConfig(fields);
+    const run = await runKindling(["kubelet", "--kubeconfig", "unread", "--config", config]);
+    expect(await run.exit).toBe(2);
+    expect(run.output.stderr).toContain(`${field}: `);
+    expect(run.output.stderr).toMatch(reason);
+    expect(run.output.stdout).toBe("");
+  });
+
+  test.each([
+    { imagePullProgressType: "time", imagePullProgressInterval: "10", noProgressTimeout: 0 },
+    { imagePullProgressType: "size", imagePullProgressInterval: "1Gi", noProgressTimeout: 10 },
+  ])("3542-5 the limits themselves are taken: %j", async (fields) => {
+    const node = await startNode();
+    const config = await writeConfig({ ...fields, enableServer: false });
+    const run = await runKindling([
+      ...["kubelet", "--kubeconfig", node.server.kubeconfig, "--runtime-endpoint", endpoint],
+      ...["--node-name", "node-2", "--data-dir", join(directory, "node-2"), "--config", config],
+    ]);
+    await expect.poll(() => run.output.stdout + run.output.stderr, { timeout: 20_000 }).toMatch(/registered/);
+    run.child.kill("SIGTERM");
+    expect(await run.exit).toBe(0);
+  });
+
+  test("3542-6 `Pulling image`, then how far it is at each due report and not at all of them, then `Pulled`", async () => {
+    // Reports come each second: four gigabytes in six of them, and twelve seconds of a trickle.
+    const [bySize, byTime] = await Promise.all([
+      startNode({ config: { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" } }),
+      startNode({ config: { imagePullProgressInterval: "10" } }),
+    ]);
+    const pull = { sizeBytes: 4 * gib, layers: 4 };
+    simulated.rules.add({ match: { image: "large:*" }, pull: { ...pull, bytesPerSecond: gib / 1.5 } });
+    simulated.rules.add({ match: { image: "slow:*" }, pull: { ...pull, bytesPerSecond: gib / 3 } });
+    await bySize.run("large", { containers: containers("large:1") });
+    await byTime.run("slow", { containers: containers("slow:1") });
+    await Promise.all([bySize.until("large", isReady), byTime.until("slow", isReady)]);
+    await Promise.all([bySize.untilEvent("large", /^Success/), byTime.untilEvent("slow", /^Success/)]);
+
+    const large = pullMessages(await bySize.events("large"));
+    expect(large[0]).toBe('Pulling image "large:1"');
+    expect(large.at(-1)).toMatch(/^Successfully pulled image "large:1" in 6\.\d+s .*4294967296 bytes\.$/);
+    const told = large.slice(1, -1);
+    expect(told.length).toBeGreaterThanOrEqual(2);
+    expect(told.length).toBeLessThanOrEqual(3);
+    expect(told[0]).toBe("Pulling Container image large:1: 1.3Gi of 4Gi");
+    for (const message of told) {
+      expect(message).toMatch(/^Pulling Container image large:1: [1-3](\.\d)?Gi of 4Gi$/);
+    }
+
+    const slow = pullMessages(await byTime.events("slow"));
+    expect(slow).toEqual([
+      'Pulling image "slow:1"',
+      expect.stringMatching(/^Pulling Container image slow:1: 3\.\dGi of 4Gi$/),
+      expect.stringMatching(/^Successfully pulled image "slow:1" in 1\d\.\d+s/),
+    ]);
+  });
+
+  test("3542-6 events that cannot be written neither hold up nor fail a pull", async () => {
+    let refused = 0;
+    const node = await startNode({
+      config: { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" },
+      through: (client) =>
+        ({
+          ...client,
+          create(...[resource, object, options]: Parameters<Client["create"]>) {
+            if (resource !== "events") return client.create(resource, object, options);
+            refused++;
+            // As if the server had taken it and never answered.
+            return new Promise((_resolve, reject) =>
+              options?.signal?.addEventListener("abort", () => reject(options.signal?.reason)),
+            );
+          },
+        }) as Client,
+    });
+    simulated.rules.add({
+      match: { image: "unspoken:*" },
+      pull: { sizeBytes: 3 * gib, bytesPerSecond: 1.5 * gib },
+    });
+    const began = Date.now();
+    await node.run("unspoken", { containers: containers("unspoken:1") });
+    await node.until("unspoken", isReady);
+    expect(Date.now() - began).toBeLessThan(8_000);
+    expect(refused).toBeGreaterThan(0);
+    expect(await node.events("unspoken")).toEqual([]);
+  });
+
+  test("3542-7 a runtime without the call is asked the old way, which is remembered and said once", async () => {
+    const log: string[] = [];
+    const { cri, calls } = counted(simulated.client, { withProgress: false });
+    const logger = createLogger({
+      format: "json",
+      level: "info",
+      destination: { write: (line) => log.push(line) },
+    });
+    const node = await startNode({ cri, logger });
+    simulated.rules.add({ match: { image: "old:*" }, pull: { sizeBytes: 1_000 } });
+    for (const name of ["old-1", "old-2", "old-3"]) {
+      await node.run(name, { containers: containers(`old:${name}`) });
+      await node.until(name, isReady);
+    }
+    expect(calls).toEqual({ pullImage: 3, pullImageWithProgress: 1 });
+    expect(log.filter((line) => line.includes("no PullImageWithProgress"))).toHaveLength(1);
+    await node.untilEvent("old-3", /^Successfully pulled/);
+    expect(pullMessages(await node.events("old-3"))).toHaveLength(2);
+  });
+
+  test("3542-10 a registry that falls silent: ErrImagePull with the reason in time, back-off, recovery", async () => {
+    const node = await startNode({ config: { noProgressTimeout: 2 } });
+    const stall = simulated.rules.add({
+      match: { image: "silent:*" },
+      pull: { sizeBytes: gib, bytesPerSecond: gib, stallAtByte: gib / 2 },
+    });
+    const history = await node.follow("silent");
+    const began = Date.now();
+    await node.run("silent", { containers: containers("silent:1") });
+    await node.until(
+      "silent",
+      (pod) => waitingOf(pod) !== undefined && waitingOf(pod)?.reason !== "ContainerCreating",
+    );
+    expect(Date.now() - began).toBeLessThan(6_000);
+    const backingOff = await node.until("silent", (pod) => waitingOf(pod)?.reason === "ImagePullBackOff");
+    const why = /no progress, the registry sent nothing for 2 s/;
+    expect(waitingOf(backingOff)?.message).toMatch(/^Back-off pulling image "silent:1": ErrImagePull: /);
+    expect(waitingOf(backingOff)?.message).toMatch(why);
+    simulated.rules.remove(stall);
+    await node.until("silent", isReady);
+    await history.stop();
+    const pulling = history.versions.map(waitingOf).find((waiting) => waiting?.reason === "ErrImagePull");
+    expect(pulling?.message).toMatch(why);
+    await node.untilEvent("silent", /^Failed to pull image "silent:1": .*no progress/);
+  });
+
+  test("3542-12 gate off: plain PullImage, without a word of progress; on again, there is", async () => {
+    const { cri, calls } = counted(simulated.client, { withProgress: true });
+    const config = { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" };
+    const node = await startNode({ cri, config, features: { ImagePullProgress: false } });
+    simulated.rules.add({
+      match: { image: "gated:*" },
+      pull: { sizeBytes: 3 * gib, bytesPerSecond: 1.2 * gib },
+    });
+    await node.run("gated-off", { containers: containers("gated:off") });
+    await node.until("gated-off", isReady);
+    await node.untilEvent("gated-off", /^Successfully pulled/);
+    expect(calls).toEqual({ pullImage: 1, pullImageWithProgress: 0 });
+    expect(pullMessages(await node.events("gated-off"))).toHaveLength(2);
+    await node.stop();
+    await node.start({ features: { ImagePullProgress: true } });
+    await node.run("gated-on", { containers: containers("gated:on") });
+    await node.until("gated-on", isReady);
+    await node.untilEvent("gated-on", /^Pulling Container image gated:on: /);
+    expect(calls).toEqual({ pullImage: 1, pullImageWithProgress: 1 });
+  });
+});
+
+async function writeConfig(fields: Record<string, unknown>): Promise<string> {
+  const path = join(directory, `kubelet-${Math.random()}.json`);
+  const kind = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
+  await writeFile(path, JSON.stringify({ ...kind, ...fields }));
+  return path;
+}
+
+/** A runtime that counts its pulls, with the new call or as all runtimes have been so far. */
+function counted(cri: CriClient, { withProgress }: { withProgress: boolean }) {
+  const calls = { pullImage: 0, pullImageWithProgress: 0 };
+  const images: CriClient["images"] = {
+    ...cri.images,
+    pullImage(...call) {
+      calls.pullImage++;
+      return cri.images.pullImage(...call);
+    },
+    pullImageWithProgress(...call) {
+      calls.pullImageWithProgress++;
+      return withProgress ? cri.images.pullImageWithProgress(...call) : unimplemented();
+    },
+  };
+  return { cri: { ...cri, images }, calls };
+}
+
+function unimplemented<T>(): AsyncIterable<T> {
+  const details = "unknown method PullImageWithProgress for service runtime.v1.ImageService";
+  const error: Partial<ServiceError> = Object.assign(new Error(`12 UNIMPLEMENTED: ${details}`), {
+    code: status.UNIMPLEMENTED,
+    details,
+    metadata: undefined,
+  });
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
+}
