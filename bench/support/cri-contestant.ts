@@ -9,6 +9,7 @@ import { toolPath } from "../../test/support/tools.ts";
 /** A CRI runtime of its own, in its own directories, with the images imported. */
 export interface CriContestant {
   readonly client: CriClient;
+  readonly endpoint: string;
   /** In the command lines of its processes. */
   readonly folder: string;
   stop(): Promise<void>;
@@ -17,10 +18,10 @@ export interface CriContestant {
 export async function startKindling(
   folder: string,
   archives: readonly string[],
-  options: { network?: string } = {},
+  options: { network?: string; program?: string } = {},
 ): Promise<CriContestant> {
   mkdirSync(folder, { recursive: true });
-  const program = resolve("dist/kindling.js");
+  const program = resolve(options.program ?? "dist/kindling.js");
   const dataDir = ["--data-dir", join(folder, "data")];
   for (const archive of archives)
     execFileSync(process.execPath, [program, "runtime", ...dataDir, "import", archive], { stdio: "ignore" });
@@ -34,9 +35,12 @@ export async function startKindling(
   return contestant(folder, endpoint, child);
 }
 
-export async function startContainerd(folder: string, archives: readonly string[]): Promise<CriContestant> {
-  const { client, stop } = await startOwnContainerd({ program: toolPath("containerd"), folder, archives });
-  return { client, folder, stop };
+export async function startContainerd(
+  folder: string,
+  archives: readonly string[],
+  tool: "containerd" | "containerd-2" = "containerd",
+): Promise<CriContestant> {
+  return startOwnContainerd({ program: toolPath(tool), folder, archives });
 }
 
 async function contestant(folder: string, endpoint: string, child: ChildProcess): Promise<CriContestant> {
@@ -49,6 +53,7 @@ async function contestant(folder: string, endpoint: string, child: ChildProcess)
   }
   return {
     client,
+    endpoint,
     folder,
     async stop() {
       const { items } = await client.runtime.listPodSandbox({ filter: undefined });

@@ -88,10 +88,15 @@ const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
 const namespaceSubresources = new Set(["status", "finalize"]);
 
+/** By hand, because `split` and `filter` take three times as long, and every request comes by here. */
 function splitPath(path: string): string[] | undefined {
-  let segments = (path.startsWith("/") ? path.slice(1) : path).split("/");
-  // Few paths have double slashes or one at the end.
-  if (segments.includes("")) segments = segments.filter((segment) => segment !== "");
+  const segments: string[] = [];
+  for (let start = 0; start < path.length; ) {
+    const slash = path.indexOf("/", start);
+    const end = slash === -1 ? path.length : slash;
+    if (end > start) segments.push(path.slice(start, end));
+    start = end + 1;
+  }
   if (!path.includes("%")) return segments;
   try {
     return segments.map(decodeURIComponent);

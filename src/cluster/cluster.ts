@@ -1,5 +1,10 @@
 import { join } from "node:path";
-import { type ControlPlaneOptions, startControlPlane } from "./control-plane.ts";
+import { createClient } from "../client/create-client.ts";
+import { createHttpTransport } from "../client/http-transport.ts";
+import { systemClock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { createScheduler } from "../scheduler/scheduler.ts";
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control-plane.ts";
 import { type RunningNode, type RuntimeChoice, startNode } from "./node.ts";
 
 export interface ClusterOptions extends ControlPlaneOptions {
@@ -23,7 +28,9 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const starting = names.map((name) =>
     startNode({ name, dataDir: join(dataDir, "nodes", name), runtime, controlPlane, features, logger }),
   );
+  const scheduler = controlPlane.then((started) => runScheduling(started, logger));
   const close = async () => {
+    await (await scheduler).stop();
     // Also those that are only just starting when another one fails.
     for (const node of await Promise.allSettled(starting)) {
       if (node.status === "fulfilled") await node.value.close();
@@ -37,4 +44,25 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     await close().catch(() => {});
     throw error;
   }
+}
+
+/** Gives pods nodes until it is stopped. */
+function runScheduling(controlPlane: ControlPlane, logger: Logger): { stop(): Promise<void> } {
+  const access = controlPlane.access({ commonName: "system:kube-scheduler" });
+  const client = createClient({
+    transport: createHttpTransport({ access }),
+    userAgent: "kindling-scheduler",
+  });
+  const stopping = new AbortController();
+  const component = logger.component("scheduler");
+  const running = createScheduler({ client, clock: systemClock, logger: component }).run(stopping.signal);
+  // It ends before it is stopped only by a fault of its own; pods that run go on.
+  running.catch((error) => component.error("the scheduler failed", { error }));
+  return {
+    async stop() {
+      stopping.abort(new Error("the cluster stops"));
+      await running.catch(() => {});
+      client.close();
+    },
+  };
 }

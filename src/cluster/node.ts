@@ -59,7 +59,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       cri: runtime.cri,
       nodeName: name,
       dataDir: join(dataDir, "kubelet"),
-      config: defaultKubeletConfiguration,
+      // Any free port: several clusters live side by side on one machine.
+      config: { ...defaultKubeletConfiguration, port: 0 },
+      clientCa: controlPlane.ca,
       features,
       version: versionInfo.gitVersion,
       logger: logger.component("kubelet"),

@@ -3,7 +3,6 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import type { Features } from "../api/feature-gates.ts";
-import type { Pod } from "../api/objects.ts";
 import type { Client } from "../client/client.ts";
 import { createEventRecorder } from "../client/event-recorder.ts";
 import { createInformer } from "../client/informer.ts";
@@ -22,15 +21,15 @@ import { createNodeStatusUpdater } from "./node/node-status-updater.ts";
 import { planShutdown, shutdownEnding, shutdownRejection } from "./node/plan-shutdown.ts";
 import { readMachine } from "./node/read-machine.ts";
 import { nodeView } from "./node-view.ts";
-import { rejectPod } from "./pod/reject-pod.ts";
+import { createAdmission } from "./pod/create-admission.ts";
 import { createPodObserver } from "./pod-observer.ts";
 import { createPodSource } from "./pod-source.ts";
-import { createPodWorkers } from "./pod-workers.ts";
+import { createPodWorkers, type PodWorkers } from "./pod-workers.ts";
 import { createProber } from "./probe/create-prober.ts";
 import { createHandlers } from "./probe/handler/create-handlers.ts";
 import { createProbeMetrics } from "./probe/probe-metrics.ts";
 import { createReferencedObjects } from "./referenced-objects.ts";
-import { isTerminalPhase, type PodEnding } from "./status/status-facts.ts";
+import { serveNode } from "./server/serve-node.ts";
 import { createStatusWriter } from "./status/status-writer.ts";
 import { createPodVolumes } from "./volume/create-pod-volumes.ts";
 import { createWorkerFactory } from "./worker-factory.ts";
@@ -45,6 +44,8 @@ export interface KubeletOptions {
   readonly version: string;
   /** Instead of the machine's own addresses. */
   readonly nodeIps?: readonly string[];
+  /** Signs the certificates by which callers of the kubelet's server are known. */
+  readonly clientCa?: string;
   readonly logger: Logger;
   readonly clock?: Clock;
 }
@@ -79,25 +80,13 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
 
   let shuttingDown = false;
   const recorder = createEventRecorder({ client, component: "kubelet", host: nodeName, clock, logger });
-  const nodeStatus = createNodeStatusUpdater({
-    ...common,
-    recorder,
-    node: {
-      name: nodeName,
-      ...(options.nodeIps && { nodeIps: options.nodeIps }),
-      labels: config.nodeLabels,
-      taints: config.registerWithTaints,
-      maxPods: config.maxPods,
-      kubeletVersion: options.version,
-      kubeletPort: config.enableServer ? config.port : 0,
-    },
-    readMachine: () => readMachine({ dataDir }),
-    shuttingDown: () => shuttingDown,
-    register: config.registerNode,
-    updateFrequencyMs: config.nodeStatusUpdateFrequencyMs,
-    reportFrequencyMs: config.nodeStatusReportFrequencyMs,
+  const node = nodeView({
+    inApi: () => nodeStatus.node(),
+    nodeName,
+    nodeIps: options.nodeIps,
+    machine,
+    machineFacts,
   });
-  const node = nodeView({ nodeStatus, nodeName, nodeIps: options.nodeIps, machine, machineFacts });
   const objects = createReferencedObjects(common);
   const volumes = createPodVolumes({ ...common, podsDir, objects, node });
   const observer = createPodObserver({
@@ -118,7 +107,12 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
   const writer = createStatusWriter(common);
   const services = createInformer({ ...common, resource: "services" });
   const runtimeClasses = createInformer({ ...common, resource: "runtimeclasses" });
-  const workers = createPodWorkers({
+  const admit = createAdmission({
+    workers: () => workers,
+    observer,
+    allocatable: () => node().allocatable,
+  });
+  const workers: PodWorkers = createPodWorkers({
     logger,
     createWorker: createWorkerFactory({
       ...common,
@@ -134,22 +128,36 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
       node,
       runtimeName: runtime.runtimeName,
       dataDir,
-      reject,
+      reject: (pod) => (shuttingDown ? shutdownRejection : admit(pod)),
     }),
   });
-  const admitted = new Set<string>();
-  /** Who came first has its place: only those that were let in before count. */
-  function reject(pod: Pod): PodEnding | undefined {
-    if (shuttingDown) return shutdownRejection;
-    for (const uid of admitted) if (!workers.has(uid)) admitted.delete(uid);
-    const others = workers.list().filter(({ metadata: { uid = "" }, status }) => {
-      const isHere = admitted.has(uid) || observer.get(uid) !== undefined;
-      return isHere && uid !== pod.metadata.uid && !isTerminalPhase(status?.phase);
-    });
-    const ending = rejectPod({ pod, others, allocatable: node().allocatable });
-    if (!ending) admitted.add(pod.metadata.uid ?? "");
-    return ending;
-  }
+  const server = await serveNode({
+    ...common,
+    ...options,
+    workers,
+    writer,
+    progress: images,
+    metrics: registry,
+    logsDirectory: join(dataDir, "logs"),
+  });
+  const nodeStatus = createNodeStatusUpdater({
+    ...common,
+    recorder,
+    node: {
+      name: nodeName,
+      ...(options.nodeIps && { nodeIps: options.nodeIps }),
+      labels: config.nodeLabels,
+      taints: config.registerWithTaints,
+      maxPods: config.maxPods,
+      kubeletVersion: options.version,
+      kubeletPort: server?.port ?? 0,
+    },
+    readMachine: () => readMachine({ dataDir }),
+    shuttingDown: () => shuttingDown,
+    register: config.registerNode,
+    updateFrequencyMs: config.nodeStatusUpdateFrequencyMs,
+    reportFrequencyMs: config.nodeStatusReportFrequencyMs,
+  });
   const pods = createInformer({ ...common, resource: "pods", fieldSelector: `spec.nodeName=${nodeName}` });
   const source = createPodSource({
     ...common,
@@ -221,6 +229,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
         runHousekeeping({ ...config, ...common, observer }, stopped),
       ]);
       prober.close();
+      await server?.close();
     },
   };
 }

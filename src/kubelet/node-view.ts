@@ -1,10 +1,11 @@
+import type { Node } from "../api/objects.ts";
 import type { NodeFacts as ContainerNodeFacts, MachineFacts } from "./container/node-facts.ts";
-import type { NodeStatusUpdater } from "./node/node-status-updater.ts";
 import type { Machine } from "./node/read-machine.ts";
 import type { NodeFacts as VolumeNodeFacts } from "./volume/volume-request.ts";
 
 export interface NodeViewOptions {
-  readonly nodeStatus: Pick<NodeStatusUpdater, "node">;
+  /** As the API has it; undefined until it is registered. */
+  readonly inApi: () => Node | undefined;
   readonly nodeName: string;
   readonly nodeIps: readonly string[] | undefined;
   readonly machine: Machine;
@@ -13,10 +14,10 @@ export interface NodeViewOptions {
 
 /** The node as pods see it: what the API has of it, and until it has something, what the machine is. */
 export function nodeView(options: NodeViewOptions): () => ContainerNodeFacts & VolumeNodeFacts {
-  const { nodeStatus, nodeName, machine, machineFacts } = options;
+  const { inApi, nodeName, machine, machineFacts } = options;
   const measured = { cpu: `${machine.cpus}`, memory: `${machine.memoryBytes}` };
   return () => {
-    const { metadata, status } = nodeStatus.node() ?? {};
+    const { metadata, status } = inApi() ?? {};
     return {
       name: nodeName,
       labels: metadata?.labels ?? {},

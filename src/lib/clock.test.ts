@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { systemClock } from "./clock.ts";
 
 test("the system clock's sleep ends at once when its signal aborts", async () => {
@@ -10,4 +10,19 @@ test("the system clock's sleep ends at once when its signal aborts", async () =>
 
 test("the system clock's sleep resolves", async () => {
   await expect(systemClock.sleep(0)).resolves.toBeUndefined();
+});
+
+test.each([2 ** 31, 40 * 24 * 3_600_000])("%d ms are waited for", async (ms) => {
+  vi.useFakeTimers();
+  try {
+    const asleep = Promise.race([systemClock.sleep(ms), systemClock.sleep(Number.POSITIVE_INFINITY)]);
+    const woken = vi.fn();
+    void asleep.then(woken);
+    await vi.advanceTimersByTimeAsync(ms - 1);
+    expect(woken).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(woken).toHaveBeenCalled();
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -70,7 +70,7 @@ function onPodChange(deps: FollowDeps, change: Change<Pod>, tell: TellChange): v
     queue.remove(uid);
     deps.onPodLeaving(uid);
     state.removePod(uid);
-    if (before) tell({ kind: "podGone", pod: before.info });
+    if (before) tell({ kind: "podGone", pod: before.info, node: state.node(before.nodeName) });
     return;
   }
   const info = describePod(change.object);
@@ -93,11 +93,9 @@ function onPodChange(deps: FollowDeps, change: Change<Pod>, tell: TellChange): v
 
 function placePod(state: ClusterState, info: PodInfo, nodeName: string, tell: TellChange): void {
   const before = state.placed(info.uid);
-  const isMoved = before?.nodeName !== nodeName;
-  const isDifferent = isMoved || !before || countsDifferently(before.info, info);
-  if (!isDifferent && !before.isAssumed) return;
+  const isKnown = before?.nodeName === nodeName && !countsDifferently(before.info, info);
+  if (isKnown && !before.isAssumed) return;
   state.placePod(info, nodeName);
-  if (!isDifferent) return;
-  if (before) tell({ kind: "podGone", pod: before.info });
+  if (before && !isKnown) tell({ kind: "podGone", pod: before.info, node: state.node(before.nodeName) });
   tell({ kind: "podPlaced", pod: info });
 }

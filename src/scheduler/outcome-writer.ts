@@ -9,7 +9,7 @@ import { type Failure, failedCondition, shortenNote } from "./pod-condition.ts";
 import type { PodInfo } from "./pod-info.ts";
 
 export interface OutcomeWriterDeps {
-  readonly client: Pick<Client, "request" | "patch">;
+  readonly client: Pick<Client, "request" | "patch" | "get">;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -24,24 +24,33 @@ export interface OutcomeWriter {
   refuse(info: PodInfo, failure: Failure, signal: AbortSignal): Promise<void>;
 }
 
+const maxTries = 3;
+
 export function createOutcomeWriter(deps: OutcomeWriterDeps): OutcomeWriter {
   const { client, recorder, clock, logger, waitingPod } = deps;
   const perPod = createKeyedMutex();
 
+  /**
+   * With the version that was looked at: a condition that was decided on before somebody bound the pod must not be written
+   * after that.
+   */
   async function writeCondition(info: PodInfo, failure: Failure, signal: AbortSignal): Promise<void> {
-    const pod = waitingPod(info);
-    const condition = pod && failedCondition(pod, failure, clock.now());
-    if (!condition) return;
     const { namespace, name = "", uid } = info.pod.metadata;
-    const patch = {
-      kind: "strategic",
-      body: { metadata: { uid }, status: { conditions: [condition] } },
-    } as const;
-    try {
-      await client.patch("pods", { namespace, name }, { patch, subresource: "status", signal });
-    } catch (error) {
-      // It is said again with the next try.
-      if (!isGone(error)) logger.debug("cannot say that a pod has no node", { pod: info.key, error });
+    let pod = waitingPod(info);
+    for (let tries = 0; pod && tries < maxTries; tries++) {
+      const condition = failedCondition(pod, failure, clock.now());
+      if (!condition) return;
+      const { resourceVersion } = pod.metadata;
+      const body = { metadata: { uid, resourceVersion }, status: { conditions: [condition] } };
+      const patch = { kind: "strategic", body } as const;
+      try {
+        await client.patch("pods", { namespace, name }, { patch, subresource: "status", signal });
+        return;
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
+      pod = await client.get("pods", { namespace, name }, { signal });
+      if (pod.metadata.uid !== uid || pod.spec?.nodeName) return;
     }
   }
 
@@ -54,7 +63,12 @@ export function createOutcomeWriter(deps: OutcomeWriterDeps): OutcomeWriter {
     async refuse(info, failure, signal) {
       const message = shortenNote(failure.message);
       recorder.record(info.pod, { type: "Warning", reason: "FailedScheduling", message });
-      await perPod.run(info.key, () => writeCondition(info, failure, signal));
+      try {
+        await perPod.run(info.key, () => writeCondition(info, failure, signal));
+      } catch (error) {
+        // It is said again with the next try.
+        if (!isGone(error)) logger.debug("cannot say that a pod has no node", { pod: info.key, error });
+      }
     },
   };
 }
@@ -72,6 +86,10 @@ async function postBinding(
     body: { apiVersion: "v1", kind: "Binding", metadata, target },
     signal,
   });
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 409;
 }
 
 /** The object is no longer there. */

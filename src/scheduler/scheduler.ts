@@ -143,7 +143,7 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
       await outcomes.bind(info, nodeName, stopped);
       queue.remove(info.uid);
     } catch (error) {
-      if (state.forgetPod(info.uid)) tellChange({ kind: "podGone", pod: info });
+      if (state.forgetPod(info.uid)) tellChange({ kind: "podGone", pod: info, node: state.node(nodeName) });
       if (stopped.aborted || isGone(error)) queue.remove(info.uid);
       else giveUp(info, { reason: "SchedulerError", message: messageOf(error) }, undefined);
     } finally {

@@ -9,15 +9,19 @@ import { type ClusterChange, hintsOf } from "./wake-hints.ts";
 const objects = makeObjects({ namespaces: { default: {} } });
 const isHelped = (change: ClusterChange, plugin: PluginName, pod: Pod) =>
   hintsOf(change, objects)[plugin]?.(describePod(pod)) ?? false;
+const plain = makeNode("n");
 const node = (now: Node, before?: Node): ClusterChange => ({
   kind: "node",
   node: createNodeInfo(now, []),
   previous: before && createNodeInfo(before, []),
 });
-const gone = (pod: Pod): ClusterChange => ({ kind: "podGone", pod: describePod(pod) });
+const gone = (pod: Pod, from: Node = plain): ClusterChange => ({
+  kind: "podGone",
+  pod: describePod(pod),
+  node: createNodeInfo(from, []),
+});
 const placed = (pod: Pod): ClusterChange => ({ kind: "podPlaced", pod: describePod(pod) });
 
-const plain = makeNode("n");
 const tainted = makeNode("n", { taints: [{ key: "k", effect: "NoSchedule" }] });
 const large = makePod({ requests: { cpu: "6" } });
 const selective = makePod({ nodeSelector: { disk: "ssd" } });
@@ -92,7 +96,8 @@ const rows: [string, ClusterChange, PluginName, Pod, boolean][] = [
     false,
   ],
   ["a node that is gone", { kind: "nodeGone" }, "PodTopologySpread", spreading, true],
-  ["a pod that is gone", gone(db), "NodeResourcesFit", large, true],
+  ["a pod that is gone", gone(db), "NodeResourcesFit", makePod(), true],
+  ["a pod that leaves too little room", gone(db), "NodeResourcesFit", large, false],
   ["a pod that is gone", gone(db), "TaintToleration", large, false],
   ["a pod with the port", gone(onPort(80)), "NodePorts", onPort(80), true],
   ["a pod with another port", gone(onPort(81)), "NodePorts", onPort(80), false],

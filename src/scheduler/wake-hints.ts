@@ -2,7 +2,7 @@ import { isEqual } from "../api/equality.ts";
 import { matchesLabels } from "../api/selector.ts";
 import { matchesTerm } from "./affinity-term.ts";
 import type { PluginName } from "./filter/filter.ts";
-import { fitsEmpty } from "./filter/resources-fit.ts";
+import { fitsEmpty, fitsNode } from "./filter/resources-fit.ts";
 import { findUntolerated } from "./filter/tolerates.ts";
 import { exclusiveDisks, shareDisk } from "./filter/volume-restrictions.ts";
 import { sharePort } from "./host-ports.ts";
@@ -17,8 +17,8 @@ import { readConstraints } from "./spread-constraint.ts";
 export type ClusterChange =
   | { readonly kind: "node"; readonly node: NodeInfo; readonly previous: NodeInfo | undefined }
   | { readonly kind: "nodeGone" }
-  /** A pod left its node, or counts less than before. */
-  | { readonly kind: "podGone"; readonly pod: PodInfo }
+  /** A pod left its node, or counts differently there. */
+  | { readonly kind: "podGone"; readonly pod: PodInfo; readonly node: NodeInfo | undefined }
   | { readonly kind: "podPlaced"; readonly pod: PodInfo }
   | { readonly kind: "claim"; readonly namespace: string; readonly name: string }
   | { readonly kind: "volume" | "storageClass" | "namespace" };
@@ -36,7 +36,8 @@ export function hintsOf(change: ClusterChange, objects: ApiObjects): Hints {
     case "podGone":
       return {
         NodePorts: (waiting) => sharePort(change.pod.hostPorts, waiting.hostPorts),
-        NodeResourcesFit: always,
+        // Room is only where the pod was: of those that wait, who does not fit there now need not try.
+        NodeResourcesFit: ({ requests }) => change.node !== undefined && fitsNode(requests, change.node),
         VolumeRestrictions: (waiting) => sharesVolume(waiting, change.pod),
         PodTopologySpread: (waiting) => countsForSpread(waiting, change.pod),
         InterPodAffinity: (waiting) => concernsAffinity(waiting, change.pod, objects),

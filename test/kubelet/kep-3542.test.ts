@@ -46,7 +46,7 @@ const containers = (image: string) => [{ name: "c", image }];
 
 describe("KEP-3542 image pull progress", () => {
   test.each([
-    [{ imagePullProgressType: "fast" }, "imagePullProgressType", /time.*size.*none/],
+    [{ imagePullProgressType: "fast" }, "imagePullProgressType", /"none", "size", "time"/],
     [{ imagePullProgressInterval: "9" }, "imagePullProgressInterval", /at least 10 seconds/],
     [{ imagePullProgressInterval: "soon" }, "imagePullProgressInterval", /a number of seconds/],
     [
@@ -80,7 +80,7 @@ describe("KEP-3542 image pull progress", () => {
     expect(await run.exit).toBe(0);
   });
 
-  test("3542-6 `Pulling image`, then how far it is at each due report and not at all of them, then `Pulled`", async () => {
+  test.concurrent("3542-6 `Pulling image`, then how far it is at each due report and not at all of them, then `Pulled`", async () => {
     // Reports come each second: four gigabytes in six of them, and twelve seconds of a trickle.
     const [bySize, byTime] = await Promise.all([
       startNode({ config: { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" } }),
@@ -100,7 +100,7 @@ describe("KEP-3542 image pull progress", () => {
     const told = large.slice(1, -1);
     expect(told.length).toBeGreaterThanOrEqual(2);
     expect(told.length).toBeLessThanOrEqual(3);
-    expect(told[0]).toBe("Pulling Container image large:1: 1.3Gi of 4Gi");
+    expect(told[0]).toMatch(/: 1(\.\d)?Gi of 4Gi$/);
     for (const message of told) {
       expect(message).toMatch(/^Pulling Container image large:1: [1-3](\.\d)?Gi of 4Gi$/);
     }
@@ -113,7 +113,7 @@ describe("KEP-3542 image pull progress", () => {
     ]);
   });
 
-  test("3542-6 events that cannot be written neither hold up nor fail a pull", async () => {
+  test.concurrent("3542-6 events that cannot be written neither hold up nor fail a pull", async () => {
     let refused = 0;
     const node = await startNode({
       config: { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" },
@@ -142,7 +142,7 @@ describe("KEP-3542 image pull progress", () => {
     expect(await node.events("unspoken")).toEqual([]);
   });
 
-  test("3542-7 a runtime without the call is asked the old way, which is remembered and said once", async () => {
+  test.concurrent("3542-7 a runtime without the call is asked the old way, which is remembered and said once", async () => {
     const log: string[] = [];
     const { cri, calls } = counted(simulated.client, { withProgress: false });
     const logger = createLogger({
@@ -162,9 +162,9 @@ describe("KEP-3542 image pull progress", () => {
     expect(pullMessages(await node.events("old-3"))).toHaveLength(2);
   });
 
-  test("3542-10 a registry that falls silent: ErrImagePull with the reason in time, back-off, recovery", async () => {
+  test.concurrent("3542-10 a registry that falls silent: ErrImagePull with the reason in time, back-off, recovery", async () => {
     const node = await startNode({ config: { noProgressTimeout: 2 } });
-    const stall = simulated.rules.add({
+    simulated.rules.add({
       match: { image: "silent:*" },
       pull: { sizeBytes: gib, bytesPerSecond: gib, stallAtByte: gib / 2 },
     });
@@ -180,7 +180,7 @@ describe("KEP-3542 image pull progress", () => {
     const why = /no progress, the registry sent nothing for 2 s/;
     expect(waitingOf(backingOff)?.message).toMatch(/^Back-off pulling image "silent:1": ErrImagePull: /);
     expect(waitingOf(backingOff)?.message).toMatch(why);
-    simulated.rules.remove(stall);
+    simulated.rules.add({ match: { image: "silent:*" }, pull: { stallMs: 0 } });
     await node.until("silent", isReady);
     await history.stop();
     const pulling = history.versions.map(waitingOf).find((waiting) => waiting?.reason === "ErrImagePull");
@@ -188,7 +188,7 @@ describe("KEP-3542 image pull progress", () => {
     await node.untilEvent("silent", /^Failed to pull image "silent:1": .*no progress/);
   });
 
-  test("3542-12 gate off: plain PullImage, without a word of progress; on again, there is", async () => {
+  test.concurrent("3542-12 gate off: plain PullImage, without a word of progress; on again, there is", async () => {
     const { cri, calls } = counted(simulated.client, { withProgress: true });
     const config = { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" };
     const node = await startNode({ cri, config, features: { ImagePullProgress: false } });

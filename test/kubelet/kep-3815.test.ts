@@ -160,19 +160,17 @@ describe("KEP-3815 Alternatives, field by field", () => {
 
 describe("KEP-3815 FailingToStart", () => {
   test("3815-4 what heals by itself never sets it: pulls that fail, back off and succeed", async () => {
-    const { node, given, simulated } = host;
-    const failures = [
-      given({ match: { image: "absent:*" }, pull: { failure: { kind: "notFound" } } }),
-      given({ match: { image: "private:*" }, pull: { failure: { kind: "unauthorized" } } }),
-      given({ match: { image: "away:*" }, pull: { failure: { kind: "unavailable" } } }),
-    ];
+    const { node, given } = host;
+    given({ match: { image: "absent:*" }, pull: { failure: { kind: "notFound" } } });
+    given({ match: { image: "private:*" }, pull: { failure: { kind: "unauthorized" } } });
+    given({ match: { image: "away:*" }, pull: { failure: { kind: "unavailable" } } });
     const names = ["absent", "private", "away"];
     const histories = await Promise.all(names.map((name) => node.follow(name)));
     for (const name of names) await node.run(name, { containers: [{ name: "c", image: `${name}:1` }] });
     for (const name of names) {
       await node.until(name, (pod) => waitingOf(pod)?.reason === "ImagePullBackOff");
     }
-    for (const failure of failures) simulated.rules.remove(failure);
+    for (const name of names) given({ match: { image: `${name}:*` }, pull: { failure: undefined } });
     await Promise.all(names.map((name) => node.until(name, isReady)));
     for (const { versions, stop } of histories) {
       await stop();

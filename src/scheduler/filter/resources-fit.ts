@@ -49,6 +49,10 @@ function explainMisfit(requests: Resources, scalars: Scalars, node: NodeInfo): R
   return { reasons, canPodsHelp: fitsEmpty(requests, allocatable) };
 }
 
+export function fitsNode(requests: Resources, node: NodeInfo): boolean {
+  return checkFit(requests, [...requests.scalars], node) === undefined;
+}
+
 /** Whether a node would be large enough without any pods. */
 export function fitsEmpty(requests: Resources, allocatable: Allocatable): boolean {
   if (requests.cpu > allocatable.cpu || requests.memory > allocatable.memory) return false;

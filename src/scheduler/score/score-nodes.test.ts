@@ -81,7 +81,7 @@ test("preferred nodes are better by the weights of what they match", () => {
 test("nodes that have the image are better, the more so the larger it is", () => {
   const image = (megabytes: number) => [{ names: ["app:1"], sizeBytes: megabytes * 1024 * 1024 }];
   const nodes = [makeNode("with", { images: image(1_023) }), makeNode("without")];
-  expect(scores(imageLocality, makePod(), { nodes })).toEqual({ with: 49, without: 0 });
+  expect(scores(imageLocality, makePod(), { nodes })).toEqual({ with: 50, without: 0 });
   expect(scores(imageLocality, makePod(), { nodes: [makeNode("a")] })).toBeUndefined();
 });
 

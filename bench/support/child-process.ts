@@ -1,0 +1,41 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/** A process whose cost is measured from outside. */
+export interface MeasuredProcess {
+  readonly pid: number;
+  residentMegabytes(): number;
+  /** Used so far, in user and kernel mode. */
+  cpuSeconds(): number;
+  stop(): Promise<void>;
+}
+
+export function startProcess(command: readonly string[], env = process.env): MeasuredProcess {
+  const [program = "", ...args] = command;
+  const child: ChildProcess = spawn(program, args, { stdio: ["ignore", "ignore", "inherit"], env });
+  const pid = child.pid;
+  if (pid === undefined) throw new Error(`${program} cannot be started`);
+  return {
+    pid,
+    residentMegabytes: () => Number(/VmRSS:\s+(\d+)/.exec(read(pid, "status"))?.[1]) / 1_024,
+    cpuSeconds() {
+      // The name in parentheses may hold anything; the times are the 12th and 13th field behind it.
+      const stat = read(pid, "stat");
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond;
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+/** What Linux tells programs on every architecture. */
+const clockTicksPerSecond = 100;
+
+function read(pid: number, file: string): string {
+  return readFileSync(`/proc/${pid}/${file}`, "utf8");
+}

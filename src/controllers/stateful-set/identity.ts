@@ -1,0 +1,131 @@
+import type { PodTemplate } from "../../api/defaults/pod-template.ts";
+import type { PersistentVolumeClaim, Pod, StatefulSet, Volume } from "../../api/objects.ts";
+import { controllerReference } from "../controller-reference.ts";
+
+export const podNameLabel = "statefulset.kubernetes.io/pod-name";
+export const podIndexLabel = "apps.kubernetes.io/pod-index";
+export const revisionLabel = "controller-revision-hash";
+
+const maxOrdinal = 2 ** 31 - 1;
+
+/** Of `web-3`, `web` and 3; undefined for a name that no StatefulSet gives. */
+export function parsePodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
+  const [, parent, digits] = /^(.*)-([0-9]+)$/s.exec(name) ?? [];
+  const ordinal = Number(digits);
+  if (parent === undefined || ordinal > maxOrdinal) return undefined;
+  return { parent, ordinal };
+}
+
+export function ordinalOf(pod: Pod): number {
+  return parsePodName(pod.metadata.name ?? "")?.ordinal ?? -1;
+}
+
+export function isMemberOf(set: StatefulSet, pod: Pod): boolean {
+  return parsePodName(pod.metadata.name ?? "")?.parent === set.metadata.name;
+}
+
+/** First and last ordinal of the pods that a set should have; with no replicas the last one is before the first. */
+export function ordinalsOf({ spec }: StatefulSet): { readonly first: number; readonly last: number } {
+  const first = spec?.ordinals?.start ?? 0;
+  return { first, last: first + (spec?.replicas ?? 1) - 1 };
+}
+
+export function isInRange(set: StatefulSet, ordinal: number): boolean {
+  const { first, last } = ordinalsOf(set);
+  return ordinal >= first && ordinal <= last;
+}
+
+export function revisionOf(pod: Pod): string {
+  return pod.metadata.labels?.[revisionLabel] ?? "";
+}
+
+function claimName(set: StatefulSet, template: string, ordinal: number): string {
+  return `${template}-${set.metadata.name}-${ordinal}`;
+}
+
+/** The claims of the pod with this ordinal, by the names of their templates. */
+export function claimsOf(set: StatefulSet, ordinal: number): ReadonlyMap<string, PersistentVolumeClaim> {
+  const claims = new Map<string, PersistentVolumeClaim>();
+  for (const template of set.spec?.volumeClaimTemplates ?? []) {
+    const { name: templateName = "", labels, annotations } = template.metadata ?? {};
+    claims.set(templateName, {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: {
+        name: claimName(set, templateName, ordinal),
+        namespace: set.metadata.namespace,
+        labels: { ...labels, ...set.spec?.selector.matchLabels },
+        ...(annotations && { annotations }),
+      },
+      spec: template.spec,
+    });
+  }
+  return claims;
+}
+
+/** The volumes of the claims, in front of those volumes of the pod that they do not replace. */
+function withClaims(set: StatefulSet, ordinal: number, volumes: readonly Volume[]): Volume[] {
+  const claims = claimsOf(set, ordinal);
+  const claimed = [...claims].map(([name, { metadata }]) => ({
+    name,
+    persistentVolumeClaim: { claimName: metadata.name ?? "" },
+  }));
+  return [...claimed, ...volumes.filter(({ name }) => !claims.has(name))];
+}
+
+function hasStorage(set: StatefulSet, ordinal: number, { spec }: Pod): boolean {
+  const volumes = new Map(spec?.volumes?.map((volume) => [volume.name, volume]));
+  return (set.spec?.volumeClaimTemplates ?? []).every(({ metadata }) => {
+    const { name = "" } = metadata ?? {};
+    return volumes.get(name)?.persistentVolumeClaim?.claimName === claimName(set, name, ordinal);
+  });
+}
+
+export interface Revision {
+  readonly name: string;
+  readonly template: PodTemplate;
+}
+
+export function newPod(set: StatefulSet, { name: revision, template }: Revision, ordinal: number): Pod {
+  const name = `${set.metadata.name}-${ordinal}`;
+  const { labels, annotations, finalizers } = template.metadata ?? {};
+  const { volumes = [], ...spec } = template.spec ?? { containers: [] };
+  const all = withClaims(set, ordinal, volumes);
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      generateName: `${set.metadata.name}-`,
+      namespace: set.metadata.namespace,
+      labels: { ...labels, [podNameLabel]: name, [podIndexLabel]: String(ordinal), [revisionLabel]: revision },
+      ...(annotations && { annotations }),
+      ...(finalizers && { finalizers }),
+      ownerReferences: [controllerReference(set)],
+    },
+    spec: {
+      ...spec,
+      ...(all.length > 0 && { volumes: all }),
+      hostname: name,
+      subdomain: set.spec?.serviceName ?? "",
+    },
+  };
+}
+
+/** The pod as its identity wants it; undefined where it is so. Who edits a pod's labels does not change who it is. */
+export function correctedPod(set: StatefulSet, pod: Pod): Pod | undefined {
+  const { name = "", labels } = pod.metadata;
+  const ordinal = ordinalOf(pod);
+  const named = labels?.[podNameLabel] === name;
+  const stored = hasStorage(set, ordinal, pod);
+  if (named && stored) return undefined;
+  const spec = pod.spec ?? { containers: [] };
+  return {
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      labels: { ...labels, [podNameLabel]: name, [podIndexLabel]: String(ordinal) },
+    },
+    spec: stored ? spec : { ...spec, volumes: withClaims(set, ordinal, spec.volumes ?? []) },
+  };
+}

@@ -1,0 +1,27 @@
+import type { Pod } from "../../api/objects.ts";
+import type { PodObserver } from "../pod-observer.ts";
+import type { PodWorkers } from "../pod-workers.ts";
+import { isTerminalPhase, type PodEnding } from "../status/status-facts.ts";
+import { rejectPod } from "./reject-pod.ts";
+
+export interface AdmissionOptions {
+  readonly workers: () => Pick<PodWorkers, "list" | "has">;
+  readonly observer: Pick<PodObserver, "get">;
+  readonly allocatable: () => Readonly<Record<string, string>>;
+}
+
+/** Lets pods in as long as there is room. Who came first has its place: only those that were let in before count. */
+export function createAdmission(options: AdmissionOptions): (pod: Pod) => PodEnding | undefined {
+  const admitted = new Set<string>();
+  return (pod) => {
+    const workers = options.workers();
+    for (const uid of admitted) if (!workers.has(uid)) admitted.delete(uid);
+    const others = workers.list().filter(({ metadata: { uid = "" }, status }) => {
+      const isHere = admitted.has(uid) || options.observer.get(uid) !== undefined;
+      return isHere && uid !== pod.metadata.uid && !isTerminalPhase(status?.phase);
+    });
+    const ending = rejectPod({ pod, others, allocatable: options.allocatable() });
+    if (!ending) admitted.add(pod.metadata.uid ?? "");
+    return ending;
+  };
+}
