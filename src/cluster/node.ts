@@ -9,6 +9,7 @@ import { createHttpTransport } from "../client/http-transport.ts";
 import { type CriClient, connectCri } from "../cri/cri-client.ts";
 import { defaultKubeletConfiguration } from "../kubelet/configuration/kubelet-configuration.ts";
 import { createKubelet } from "../kubelet/kubelet.ts";
+import { plainDirectories } from "../kubelet/volume/plain-directories.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
@@ -62,6 +63,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       // Any free port: several clusters live side by side on one machine.
       config: { ...defaultKubeletConfiguration, port: 0 },
       clientCa: controlPlane.ca,
+      ...(options.runtime.kind === "simulated" && { mounter: plainDirectories }),
       features,
       version: versionInfo.gitVersion,
       logger: logger.component("kubelet"),

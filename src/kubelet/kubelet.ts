@@ -32,6 +32,7 @@ import { createReferencedObjects } from "./referenced-objects.ts";
 import { serveNode } from "./server/serve-node.ts";
 import { createStatusWriter } from "./status/status-writer.ts";
 import { createPodVolumes } from "./volume/create-pod-volumes.ts";
+import type { Mounter } from "./volume/mounter.ts";
 import { createWorkerFactory } from "./worker-factory.ts";
 
 export interface KubeletOptions {
@@ -46,6 +47,8 @@ export interface KubeletOptions {
   readonly nodeIps?: readonly string[];
   /** Signs the certificates by which callers of the kubelet's server are known. */
   readonly clientCa?: string;
+  /** The machine's own unless told. */
+  readonly mounter?: Mounter;
   readonly logger: Logger;
   readonly clock?: Clock;
 }
@@ -88,7 +91,13 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     machineFacts,
   });
   const objects = createReferencedObjects(common);
-  const volumes = createPodVolumes({ ...common, podsDir, objects, node });
+  const volumes = createPodVolumes({
+    ...common,
+    podsDir,
+    objects,
+    node,
+    ...(options.mounter && { mounter: options.mounter }),
+  });
   const observer = createPodObserver({
     ...common,
     inspect: (listing) => inspectPod({ cri, dataDirectory: dataDir }, listing),

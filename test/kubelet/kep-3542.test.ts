@@ -1,12 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ServiceError, status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { Event, Pod } from "../../src/api/objects.ts";
 import type { Client } from "../../src/client/client.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
 import { createLogger, silentLogger } from "../../src/lib/logger.ts";
-import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
+import type { SimulationRules } from "../../src/simulated/script/rules.ts";
+import type { PullScript } from "../../src/simulated/script/scripts.ts";
+import { startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
+import { startTestServer } from "../support/api-server.ts";
 import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "../support/kubelet-node.ts";
 import { runKindling } from "../support/run-kindling.ts";
 import { isReady } from "../support/simulated-node.ts";
@@ -14,23 +17,19 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const gib = 2 ** 30;
 const directory = temporaryFolder();
-const endpoint = `unix://${join(directory, "cri.sock")}`;
-const open: KubeletNode[] = [];
-let simulated: SimulatedRuntime;
+const closing: (() => Promise<void>)[] = [];
+afterAll(() => Promise.all(closing.map((close) => close())));
 
-beforeAll(async () => {
-  simulated = await startSimulatedRuntime({ logger: silentLogger, listen: endpoint, imagesPresent: true });
-});
-afterAll(async () => {
-  await Promise.all(open.map((node) => node.close()));
-  await simulated?.close();
-});
-
-/** A kubelet with an API server of its own, on the runtime of all. */
-async function startNode(options: Partial<KubeletNodeOptions> = {}): Promise<KubeletNode> {
-  const node = await startKubeletNode({ cri: simulated.client, ...options });
-  open.push(node);
-  return node;
+/** A kubelet with an API server and a runtime of its own, where images of these names are pulled. */
+async function startNode(
+  pulls: Readonly<Record<string, PullScript>>,
+  { between, ...options }: Partial<KubeletNodeOptions> & { between?: (cri: CriClient) => CriClient } = {},
+): Promise<KubeletNode & { rules: SimulationRules }> {
+  const script = Object.entries(pulls).map(([image, pull]) => ({ match: { image: `${image}:*` }, pull }));
+  const { client, rules, close } = await startSimulatedRuntime({ logger: silentLogger, script });
+  const node = await startKubeletNode({ cri: between?.(client) ?? client, ...options });
+  closing.push(() => node.close().then(close));
+  return { ...node, rules };
 }
 
 /** The messages about the pod's image, in the order in which they were said. */
@@ -41,6 +40,7 @@ function pullMessages(events: readonly Event[]): string[] {
     .map(({ message }) => message ?? "");
 }
 
+const eachGib = { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" };
 const waitingOf = (pod: Pod) => pod.status?.containerStatuses?.[0]?.state?.waiting;
 const containers = (image: string) => [{ name: "c", image }];
 
@@ -69,26 +69,31 @@ describe("KEP-3542 image pull progress", () => {
     { imagePullProgressType: "time", imagePullProgressInterval: "10", noProgressTimeout: 0 },
     { imagePullProgressType: "size", imagePullProgressInterval: "1Gi", noProgressTimeout: 10 },
   ])("3542-5 the limits themselves are taken: %j", async (fields) => {
-    const node = await startNode();
-    const config = await writeConfig({ ...fields, enableServer: false });
+    const endpoint = `unix://${join(directory, `${fields.imagePullProgressType}.sock`)}`;
+    const runtime = await startSimulatedRuntime({ logger: silentLogger, listen: endpoint });
+    const server = await startTestServer();
+    const config = await writeConfig({ ...fields, port: 0 });
     const run = await runKindling([
-      ...["kubelet", "--kubeconfig", node.server.kubeconfig, "--runtime-endpoint", endpoint],
+      ...["kubelet", "--kubeconfig", server.kubeconfig, "--runtime-endpoint", endpoint],
       ...["--node-name", "node-2", "--data-dir", join(directory, "node-2"), "--config", config],
     ]);
     await expect.poll(() => run.output.stdout + run.output.stderr, { timeout: 20_000 }).toMatch(/registered/);
     run.child.kill("SIGTERM");
     expect(await run.exit).toBe(0);
+    await runtime.close();
+    await server.close();
   });
 
   test.concurrent("3542-6 `Pulling image`, then how far it is at each due report and not at all of them, then `Pulled`", async () => {
     // Reports come each second: four gigabytes in six of them, and twelve seconds of a trickle.
-    const [bySize, byTime] = await Promise.all([
-      startNode({ config: { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" } }),
-      startNode({ config: { imagePullProgressInterval: "10" } }),
-    ]);
     const pull = { sizeBytes: 4 * gib, layers: 4 };
-    simulated.rules.add({ match: { image: "large:*" }, pull: { ...pull, bytesPerSecond: gib / 1.5 } });
-    simulated.rules.add({ match: { image: "slow:*" }, pull: { ...pull, bytesPerSecond: gib / 3 } });
+    const [bySize, byTime] = await Promise.all([
+      startNode({ large: { ...pull, bytesPerSecond: gib / 1.5 } }, { config: eachGib }),
+      startNode(
+        { slow: { ...pull, bytesPerSecond: gib / 3 } },
+        { config: { imagePullProgressInterval: "10" } },
+      ),
+    ]);
     await bySize.run("large", { containers: containers("large:1") });
     await byTime.run("slow", { containers: containers("slow:1") });
     await Promise.all([bySize.until("large", isReady), byTime.until("slow", isReady)]);
@@ -115,8 +120,9 @@ describe("KEP-3542 image pull progress", () => {
 
   test.concurrent("3542-6 events that cannot be written neither hold up nor fail a pull", async () => {
     let refused = 0;
-    const node = await startNode({
-      config: { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" },
+    const pulls = { unspoken: { sizeBytes: 3 * gib, bytesPerSecond: 1.5 * gib } };
+    const node = await startNode(pulls, {
+      config: eachGib,
       through: (client) =>
         ({
           ...client,
@@ -130,10 +136,6 @@ describe("KEP-3542 image pull progress", () => {
           },
         }) as Client,
     });
-    simulated.rules.add({
-      match: { image: "unspoken:*" },
-      pull: { sizeBytes: 3 * gib, bytesPerSecond: 1.5 * gib },
-    });
     const began = Date.now();
     await node.run("unspoken", { containers: containers("unspoken:1") });
     await node.until("unspoken", isReady);
@@ -144,14 +146,13 @@ describe("KEP-3542 image pull progress", () => {
 
   test.concurrent("3542-7 a runtime without the call is asked the old way, which is remembered and said once", async () => {
     const log: string[] = [];
-    const { cri, calls } = counted(simulated.client, { withProgress: false });
+    const { between, calls } = countPulls({ withProgress: false });
     const logger = createLogger({
       format: "json",
       level: "info",
       destination: { write: (line) => log.push(line) },
     });
-    const node = await startNode({ cri, logger });
-    simulated.rules.add({ match: { image: "old:*" }, pull: { sizeBytes: 1_000 } });
+    const node = await startNode({}, { between, logger });
     for (const name of ["old-1", "old-2", "old-3"]) {
       await node.run(name, { containers: containers(`old:${name}`) });
       await node.until(name, isReady);
@@ -163,11 +164,8 @@ describe("KEP-3542 image pull progress", () => {
   });
 
   test.concurrent("3542-10 a registry that falls silent: ErrImagePull with the reason in time, back-off, recovery", async () => {
-    const node = await startNode({ config: { noProgressTimeout: 2 } });
-    simulated.rules.add({
-      match: { image: "silent:*" },
-      pull: { sizeBytes: gib, bytesPerSecond: gib, stallAtByte: gib / 2 },
-    });
+    const pulls = { silent: { sizeBytes: gib, bytesPerSecond: gib, stallAtByte: gib / 2 } };
+    const node = await startNode(pulls, { config: { noProgressTimeout: 2 } });
     const history = await node.follow("silent");
     const began = Date.now();
     await node.run("silent", { containers: containers("silent:1") });
@@ -180,8 +178,8 @@ describe("KEP-3542 image pull progress", () => {
     const why = /no progress, the registry sent nothing for 2 s/;
     expect(waitingOf(backingOff)?.message).toMatch(/^Back-off pulling image "silent:1": ErrImagePull: /);
     expect(waitingOf(backingOff)?.message).toMatch(why);
-    simulated.rules.add({ match: { image: "silent:*" }, pull: { stallMs: 0 } });
-    await node.until("silent", isReady);
+    node.rules.add({ match: { image: "silent:*" }, pull: { stallMs: 0 } });
+    await node.until("silent", isReady, 40_000);
     await history.stop();
     const pulling = history.versions.map(waitingOf).find((waiting) => waiting?.reason === "ErrImagePull");
     expect(pulling?.message).toMatch(why);
@@ -189,12 +187,12 @@ describe("KEP-3542 image pull progress", () => {
   });
 
   test.concurrent("3542-12 gate off: plain PullImage, without a word of progress; on again, there is", async () => {
-    const { cri, calls } = counted(simulated.client, { withProgress: true });
-    const config = { imagePullProgressType: "size", imagePullProgressInterval: "1Gi" };
-    const node = await startNode({ cri, config, features: { ImagePullProgress: false } });
-    simulated.rules.add({
-      match: { image: "gated:*" },
-      pull: { sizeBytes: 3 * gib, bytesPerSecond: 1.2 * gib },
+    const { between, calls } = countPulls({ withProgress: true });
+    const pulls = { gated: { sizeBytes: 3 * gib, bytesPerSecond: 1.2 * gib } };
+    const node = await startNode(pulls, {
+      between,
+      config: eachGib,
+      features: { ImagePullProgress: false },
     });
     await node.run("gated-off", { containers: containers("gated:off") });
     await node.until("gated-off", isReady);
@@ -217,21 +215,24 @@ async function writeConfig(fields: Record<string, unknown>): Promise<string> {
   return path;
 }
 
-/** A runtime that counts its pulls, with the new call or as all runtimes have been so far. */
-function counted(cri: CriClient, { withProgress }: { withProgress: boolean }) {
+/** For a runtime whose pulls are counted, with the new call or as all runtimes have been so far. */
+function countPulls({ withProgress }: { withProgress: boolean }) {
   const calls = { pullImage: 0, pullImageWithProgress: 0 };
-  const images: CriClient["images"] = {
-    ...cri.images,
-    pullImage(...call) {
-      calls.pullImage++;
-      return cri.images.pullImage(...call);
+  const between = (cri: CriClient): CriClient => ({
+    ...cri,
+    images: {
+      ...cri.images,
+      pullImage(...call) {
+        calls.pullImage++;
+        return cri.images.pullImage(...call);
+      },
+      pullImageWithProgress(...call) {
+        calls.pullImageWithProgress++;
+        return withProgress ? cri.images.pullImageWithProgress(...call) : unimplemented();
+      },
     },
-    pullImageWithProgress(...call) {
-      calls.pullImageWithProgress++;
-      return withProgress ? cri.images.pullImageWithProgress(...call) : unimplemented();
-    },
-  };
-  return { cri: { ...cri, images }, calls };
+  });
+  return { between, calls };
 }
 
 function unimplemented<T>(): AsyncIterable<T> {

@@ -171,7 +171,7 @@ describe("KEP-3815 FailingToStart", () => {
       await node.until(name, (pod) => waitingOf(pod)?.reason === "ImagePullBackOff");
     }
     for (const name of names) given({ match: { image: `${name}:*` }, pull: { failure: undefined } });
-    await Promise.all(names.map((name) => node.until(name, isReady)));
+    await Promise.all(names.map((name) => node.until(name, isReady, 40_000)));
     for (const { versions, stop } of histories) {
       await stop();
       const reasons = versions.map((pod) => waitingOf(pod)?.reason);

@@ -1,6 +1,8 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
 import type { Node, PersistentVolumeClaim, Pod, StorageClass } from "../../src/api/objects.ts";
 import type { Client } from "../../src/client/client.ts";
 import { connectCluster } from "../../src/client/create-client.ts";
@@ -16,20 +18,30 @@ const folder = temporaryFolder();
 
 let server: TestServer;
 let client: Client;
+/** With the rights of a scheduler, and no others. */
+let own: Client;
 let stops: (() => Promise<void>)[];
 
 beforeEach(async () => {
-  server = await startTestServer();
+  const tokenFile = join(folder, "tokens.csv");
+  await writeFile(tokenFile, "scheduler-token,system:kube-scheduler,1\n");
+  server = await startTestServer({ tokenFile });
   client = await connectCluster({ kubeconfig: server.kubeconfig });
+  const kubeconfig = parse(await readFile(server.kubeconfig, "utf8"));
+  kubeconfig.users[0].user = { token: "scheduler-token" };
+  const file = join(folder, "scheduler.kubeconfig");
+  await writeFile(file, stringify(kubeconfig));
+  own = await connectCluster({ kubeconfig: file });
   stops = [];
 });
 afterEach(async () => {
   for (const stop of stops) await stop();
+  own.close();
   client.close();
   await server.close();
 });
 
-function startScheduler(over: Client = client, schedulerName?: string): () => Promise<void> {
+function startScheduler(over: Client = own, schedulerName?: string): () => Promise<void> {
   const stop = new AbortController();
   const scheduler = createScheduler({
     client: over,
@@ -184,7 +196,7 @@ describe("a pod", () => {
     await createPod("ours");
     await untilBound("ours");
     expect(await nodeOf("theirs")).toBeUndefined();
-    startScheduler(client, "other");
+    startScheduler(own, "other");
     await untilBound("theirs");
   });
 
@@ -351,9 +363,9 @@ describe("beginning again", () => {
     const working = new Set<string>();
     const candidates = ["x", "y"].map((identity) => {
       const stop = new AbortController();
-      const scheduler = createScheduler({ client, clock: systemClock, logger: silentLogger });
+      const scheduler = createScheduler({ client: own, clock: systemClock, logger: silentLogger });
       const election = {
-        client,
+        client: own,
         namespace: "kube-system",
         name: "kube-scheduler",
         identity,

@@ -217,7 +217,9 @@ export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
 }
 
 function configuration(fields: Readonly<Record<string, unknown>> = {}): KubeletConfiguration {
-  const file = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration", ...fields };
+  const kind = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
+  // Several kubelets may be here at once: each serves where there is room.
+  const file = { ...kind, address: "127.0.0.1", port: 0, ...fields };
   return parseKubeletConfiguration(JSON.stringify(file), "the test's configuration");
 }
 

@@ -74,10 +74,10 @@ function withClaims(set: StatefulSet, ordinal: number, volumes: readonly Volume[
 }
 
 function hasStorage(set: StatefulSet, ordinal: number, { spec }: Pod): boolean {
-  const volumes = new Map(spec?.volumes?.map((volume) => [volume.name, volume]));
   return (set.spec?.volumeClaimTemplates ?? []).every(({ metadata }) => {
     const { name = "" } = metadata ?? {};
-    return volumes.get(name)?.persistentVolumeClaim?.claimName === claimName(set, name, ordinal);
+    const volume = spec?.volumes?.find((candidate) => candidate.name === name);
+    return volume?.persistentVolumeClaim?.claimName === claimName(set, name, ordinal);
   });
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { Writable } from "node:stream";
+import { quote } from "../process/quote.ts";
 import type { ExecOptions, ExecProcess } from "./driver.ts";
 import { DriverError } from "./driver-error.ts";
 import { runCommand } from "./run-command.ts";
@@ -108,10 +109,6 @@ function inTerminal(words: readonly string[], echo: "always" | "never"): [string
 }
 
 /** For /bin/sh. */
-export function quote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
 export async function resizeTerminalOf(
   scriptPid: number,
   size: { columns: number; rows: number },

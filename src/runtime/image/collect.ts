@@ -1,8 +1,8 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { ContentStore } from "../content/content-store.ts";
+import { runProgram } from "../process/run-program.ts";
 import type { LayerStore } from "../snapshot/layer-store.ts";
 import type { RootfsStore } from "../snapshot/rootfs-store.ts";
-import { runProgram } from "../snapshot/run-program.ts";
 import type { ImageRecord, ImageRecords } from "./image-records.ts";
 
 /** Removes what no image and no container needs any more. */

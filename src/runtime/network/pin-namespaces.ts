@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type NamespaceKind, planSysctls } from "./plan-sysctls.ts";
-import { podVariable, runTool } from "./run-process.ts";
+import { podVariable, runQuietTool } from "./run-process.ts";
 
 export interface PinRequest {
   readonly podId: string;
@@ -33,7 +33,7 @@ export async function pinNamespaces(request: PinRequest): Promise<PinnedNamespac
     writes.unshift(["/proc/sys/kernel/hostname", hostname]);
   const batch = ["link set lo up", ...(request.ipBatch ?? [])];
   try {
-    await runTool(
+    await runQuietTool(
       "unshare",
       [
         ...kinds.map((kind) => `--${kind}=${join(directory, kind)}`),
@@ -62,7 +62,7 @@ export async function unpinNamespaces(directory: string): Promise<void> {
   for (let round = 1; ; round++) {
     const pinned = await listPinned(directory);
     // A killed daemon's own umount may be quicker. What really stays mounted, rm cannot remove.
-    if (pinned.length > 0) await runTool("umount", ["--lazy", ...pinned]).catch(() => {});
+    if (pinned.length > 0) await runQuietTool("umount", ["--lazy", ...pinned]).catch(() => {});
     try {
       return await rm(directory, { recursive: true, force: true });
     } catch (error) {

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { runQuietly } from "../process/run-quietly.ts";
 import { NetworkError } from "./network-error.ts";
 
 export type ProcessOutcome =
@@ -80,11 +81,22 @@ export async function runTool(
   const outcome = await runProcess(command, args, options);
   if (outcome.kind === "exited" && outcome.exitCode === 0) return outcome.stdout;
   const why = outcome.kind === "timedOut" ? "did not end in time" : `failed with ${outcome.exitCode}`;
-  const input = options?.input ? `\n${options.input}` : "";
-  throw new NetworkError(
-    "toolFailed",
-    `${command} ${args.join(" ")} ${why}: ${outcome.stderr.trim()}${input}`,
-  );
+  throw toolFailed([command, ...args], `${why}: ${outcome.stderr.trim()}`, options?.input);
+}
+
+/** As runTool, for programs that print nothing: cheaper, see runQuietly. */
+export async function runQuietTool(
+  command: string,
+  args: readonly string[],
+  { timeoutMs = 10_000, ...options }: ProcessOptions = {},
+): Promise<void> {
+  const { exitCode, output } = await runQuietly(command, args, { ...options, timeoutMs });
+  if (exitCode !== 0)
+    throw toolFailed([command, ...args], `failed with ${exitCode}: ${output}`, options.input);
+}
+
+function toolFailed(words: readonly string[], why: string, input: string | undefined): NetworkError {
+  return new NetworkError("toolFailed", `${words.join(" ")} ${why}${input ? `\n${input}` : ""}`);
 }
 
 function killGroup(pid: number | undefined): void {

@@ -1,12 +1,9 @@
-import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { DNSConfig, PodSandboxConfig } from "../../cri/generated/cri.ts";
+import { runProgram } from "../process/run-program.ts";
 import { isHostNamespace } from "./namespace-modes.ts";
-
-const run = promisify(execFile);
 
 /** Files that all containers of a sandbox see: where they are on the host. */
 export interface SandboxFiles {
@@ -66,10 +63,10 @@ async function resolvConf(dns: DNSConfig | undefined): Promise<string> {
 async function mountShm(directory: string, shm: string): Promise<void> {
   if (shm !== join(directory, "shm")) return;
   await mkdir(shm, { recursive: true });
-  await run("mount", ["-t", "tmpfs", "-o", shmOptions, "shm", shm]);
+  await runProgram("mount", ["-t", "tmpfs", "-o", shmOptions, "shm", shm]);
 }
 
 async function unmount(path: string): Promise<void> {
   // Not mounted, or not there: that is what is wanted.
-  await run("umount", ["-l", path]).catch(() => {});
+  await runProgram("umount", ["-l", path]).catch(() => {});
 }

@@ -13,9 +13,9 @@ import {
   symlink,
 } from "node:fs/promises";
 import { join } from "node:path";
+import { runProgram } from "../process/run-program.ts";
 import type { Layer } from "./layer-store.ts";
 import { createLayerTree } from "./layer-tree.ts";
-import { runProgram } from "./run-program.ts";
 
 /** Where overlayfs cannot be mounted: each layer copied over the ones before it. Shares blocks where the disk can. */
 export async function copyLayers(options: {

@@ -1,6 +1,6 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram } from "./run-program.ts";
+import { runProgram } from "../process/run-program.ts";
 
 /** Whether overlayfs can be mounted with its layers in the directory: not without root, nor on every file system. */
 export async function canMountOverlay(directory: string): Promise<boolean> {

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { createKeyedMutex } from "../../lib/keyed-mutex.ts";
 import { writeFileAtomic } from "../content/write-file-atomic.ts";
 import { fromSystemError, ImageError } from "../image/image-error.ts";
+import { runProgram } from "../process/run-program.ts";
 import { copyLayers } from "./copy-layers.ts";
 import type { Layer, LayerStore } from "./layer-store.ts";
 import { mountPointsBelow, readMountInfo } from "./mounts.ts";
-import { runProgram } from "./run-program.ts";
 
 /** The writable root file systems of containers: layers stacked by overlayfs, or copied where that cannot be. */
 export interface RootfsStore {

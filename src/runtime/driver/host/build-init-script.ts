@@ -1,7 +1,7 @@
 import { posix } from "node:path";
+import { quote } from "../../process/quote.ts";
 import { decideCapabilities } from "../capabilities.ts";
 import type { ContainerSpec } from "../driver.ts";
-import { quote } from "../exec-process.ts";
 import { completeEnv, type OciFacts } from "../oci/build-oci-config.ts";
 import { insideTool, toolsInside } from "./host-tools.ts";
 import type { HostMount } from "./plan-host-mounts.ts";

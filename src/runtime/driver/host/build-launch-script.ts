@@ -1,5 +1,5 @@
+import { quote } from "../../process/quote.ts";
 import type { ContainerSpec, Namespaces } from "../driver.ts";
-import { quote } from "../exec-process.ts";
 
 const namespaceFlags = { network: "net", ipc: "ipc", uts: "uts", pid: "pid" } as const;
 

@@ -1,7 +1,8 @@
 import type { Clock } from "../../../lib/clock.ts";
+import { quote } from "../../process/quote.ts";
 import type { ContainerSpec, ExecOptions, ExecProcess } from "../driver.ts";
 import { DriverError } from "../driver-error.ts";
-import { quote, spawnExec } from "../exec-process.ts";
+import { spawnExec } from "../exec-process.ts";
 import { type CgroupLayout, cgroupDirs } from "../linux/cgroup-layout.ts";
 import { killTree, removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
 import { makeExecCgroup } from "../linux/exec-cgroup.ts";

@@ -4,10 +4,10 @@ import { chownSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { runProgram } from "../../process/run-program.ts";
 import type { ContainerFiles, MadeRecord } from "../container-files.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { commandLine, identify, withDescendants } from "../linux/process-info.ts";
-import { mustRun } from "../run-command.ts";
 import { withoutInheritedFiles } from "./close-inherited.ts";
 import { monitorScript } from "./monitor-script.ts";
 
@@ -36,7 +36,7 @@ export async function launchContainer(launch: HostLaunch): Promise<MadeRecord> {
   await writeFile(join(files.dir, "launch.sh"), launch.launchScript, { mode: 0o600 });
   await writeFile(complaintsPath(files), "");
   const pipes = ["start", "out", "err", ...(spec.stdin || spec.terminal ? ["stdin"] : [])];
-  await mustRun("mkfifo", ["-m", "600", ...pipes.map((name) => join(files.dir, name))]);
+  await runProgram("mkfifo", ["-m", "600", ...pipes.map((name) => join(files.dir, name))]);
   // Programs open /dev/stdout anew, as their own user.
   for (const name of ["out", "err"]) chownSync(join(files.dir, name), spec.user.uid, spec.user.gid);
 

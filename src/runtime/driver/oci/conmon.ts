@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { constants } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable, Writable } from "node:stream";
+import { quote } from "../../process/quote.ts";
+import { runInShell } from "../../process/run-quietly.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { driverFailed } from "../driver-error.ts";
 import { type OciRuntime, readableComplaint } from "./oci-runtime.ts";
@@ -25,36 +24,21 @@ const createTimeoutMs = 120_000;
 
 /** Has conmon run the runtime's `create`; answers with the pid of the container's waiting process. */
 export async function createWithConmon(launch: ConmonLaunch): Promise<{ pid: number; monitorPid: number }> {
-  const stderr = await open(join(launch.bundle, "conmon.log"), "w", 0o600);
+  const { bundle, spec } = launch;
+  const log = join(bundle, "conmon.log");
+  const words = [launch.conmon, ...conmonArgs(launch)].map(quote).join(" ");
+  // It goes into the background by itself, and says one line on descriptor 3 when `create` is done.
+  const script = `cd ${quote(bundle)} &&
+    _OCI_SYNCPIPE=3 ${words} 3>&1 </dev/null >/dev/null 2>${quote(log)} |
+    { read -r answer; printf %s "$answer"; }`;
   try {
-    const child = spawn(launch.conmon, conmonArgs(launch), {
-      cwd: launch.bundle,
-      env: { PATH: process.env.PATH, _OCI_SYNCPIPE: "3", _OCI_STARTPIPE: "4" },
-      detached: true,
-      stdio: ["ignore", "ignore", stderr.fd, "pipe", "pipe"],
-    });
-    const failed = once(child, "error").then(([error]) => Promise.reject(error));
-    const sync = child.stdio[3] as Readable;
-    const start = child.stdio[4] as Writable;
-    start.on("error", () => {});
-    // conmon waits for a byte, in case it is to be put into a cgroup first.
-    start.end("\0");
-    const answer = await Promise.race([readAnswer(sync), failed]);
-    sync.destroy();
-    if (answer.data > 0) {
-      return {
-        pid: answer.data,
-        monitorPid: Number(await readFile(join(launch.bundle, "conmon.pid"), "utf8")),
-      };
-    }
-    throw new Error(
-      readableComplaint(answer.message ?? "") ||
-        (await readFile(join(launch.bundle, "conmon.log"), "utf8")).trim(),
-    );
+    const { output } = await runInShell(script, { timeoutMs: createTimeoutMs });
+    const answer = parseAnswer(output);
+    if (answer.data > 0)
+      return { pid: answer.data, monitorPid: Number(await readFile(join(bundle, "conmon.pid"), "utf8")) };
+    throw new Error(readableComplaint(answer.message ?? "") || (await readFile(log, "utf8")).trim());
   } catch (error) {
-    throw driverFailed(`creating container ${launch.spec.id}`, error);
-  } finally {
-    await stderr.close();
+    throw driverFailed(`creating container ${spec.id}`, error);
   }
 }
 
@@ -83,18 +67,12 @@ interface SyncAnswer {
   readonly message?: string;
 }
 
-async function readAnswer(sync: Readable): Promise<SyncAnswer> {
-  let text = "";
-  const tooLate = setTimeout(() => sync.destroy(new Error("conmon did not answer")), createTimeoutMs);
+function parseAnswer(text: string): SyncAnswer {
   try {
-    for await (const chunk of sync) {
-      text += String(chunk);
-      if (text.includes("\n")) return JSON.parse(text.slice(0, text.indexOf("\n"))) as SyncAnswer;
-    }
-  } finally {
-    clearTimeout(tooLate);
+    return JSON.parse(text) as SyncAnswer;
+  } catch {
+    return { data: -1, message: text };
   }
-  return { data: -1, message: text };
 }
 
 /** Messages of conmon's control pipe. Nobody reads it when conmon is gone: then there is nothing to tell. */

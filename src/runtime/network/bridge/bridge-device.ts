@@ -1,6 +1,6 @@
 import { access, readFile, writeFile } from "node:fs/promises";
 import type { Logger } from "../../../lib/logger.ts";
-import { runTool } from "../run-process.ts";
+import { runQuietTool, runTool } from "../run-process.ts";
 import { gatewayOf, macOf, type Subnet } from "./ipv4.ts";
 
 /** Makes the bridge, with the gateway's address, where it is missing; the machine forwards from then on. */
@@ -48,7 +48,7 @@ export async function removeLink(name: string): Promise<void> {
 }
 
 export async function ipBatch(lines: readonly string[], env?: Record<string, string>): Promise<void> {
-  await runTool("ip", ["-batch", "-"], { input: `${lines.join("\n")}\n`, env });
+  await runQuietTool("ip", ["-batch", "-"], { input: `${lines.join("\n")}\n`, env });
 }
 
 /** The MTU of the way out: packets of pods have to fit there. */

@@ -7,7 +7,7 @@ import type { Network, PodNetworkRequest, PortMapping } from "../network.ts";
 import { checkPodId, NetworkError, notAttached } from "../network-error.ts";
 import { isPinned, pinNamespaces, unpinNamespaces } from "../pin-namespaces.ts";
 import { createPodRecords } from "../pod-records.ts";
-import { podVariable, runTool } from "../run-process.ts";
+import { podVariable, runQuietTool } from "../run-process.ts";
 import { createAddressPool } from "./address-pool.ts";
 import { ipBatch, removeLink } from "./bridge-device.ts";
 import { type BridgeRecord, parseBridgeRecord } from "./bridge-record.ts";
@@ -73,7 +73,7 @@ export async function createBridgeNetwork(options: BridgeOptions): Promise<Netwo
     } else {
       const input = ["link set lo up", ...link, ""].join("\n");
       const env = { [podVariable]: podId };
-      await runTool("nsenter", [`--net=${namespacePath}`, "ip", "-batch", "-"], { input, env });
+      await runQuietTool("nsenter", [`--net=${namespacePath}`, "ip", "-batch", "-"], { input, env });
     }
     await ipBatch(hostLinkBatch(podId, bridge.bridge), { [podVariable]: podId });
     if (portMappings.length > 0) await setup.syncRules();

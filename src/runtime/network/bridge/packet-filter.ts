@@ -1,11 +1,11 @@
-import { runTool } from "../run-process.ts";
+import { runQuietTool, runTool } from "../run-process.ts";
 import { type PacketRules, renderRemoval, renderRules } from "./packet-rules.ts";
 
 /** Why iptables cannot serve here; undefined when it can. */
 export async function iptablesProblem(): Promise<string | undefined> {
   try {
     await save();
-    await runTool("iptables-restore", ["--noflush", "--test", "--wait"], { input: "*nat\nCOMMIT\n" });
+    await runQuietTool("iptables-restore", ["--noflush", "--test", "--wait"], { input: "*nat\nCOMMIT\n" });
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -25,5 +25,5 @@ function save(): Promise<string> {
 }
 
 async function restore(input: string): Promise<void> {
-  await runTool("iptables-restore", ["--noflush", "--wait"], { input });
+  await runQuietTool("iptables-restore", ["--noflush", "--wait"], { input });
 }

@@ -1,4 +1,4 @@
-import { runTool } from "../run-process.ts";
+import { runQuietTool, runTool } from "../run-process.ts";
 import type { CniConfig } from "./cni-config.ts";
 
 /**
@@ -9,7 +9,7 @@ export async function removeMasquerade(podId: string, { name, plugins }: CniConf
   if (!plugins.some(({ ipMasq }) => ipMasq === true)) return;
   const saved = await runTool("iptables-save", ["-t", "nat"]);
   const input = renderMasqueradeRemoval(saved, { podId, networkName: name });
-  if (input) await runTool("iptables-restore", ["--noflush", "--wait"], { input });
+  if (input) await runQuietTool("iptables-restore", ["--noflush", "--wait"], { input });
 }
 
 /** Input for iptables-restore; undefined when there is nothing to remove. */

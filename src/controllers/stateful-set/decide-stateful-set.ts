@@ -1,0 +1,46 @@
+import { decideCondemned, decideCondemnedClaims } from "./decide-condemned.ts";
+import { decideProgress } from "./decide-progress.ts";
+import { decideReplicas } from "./decide-replicas.ts";
+import { decideUpdate } from "./decide-update.ts";
+import { availableInMs } from "./pod-state.ts";
+import { rolloutOf } from "./rollout.ts";
+import type { PodActions, StatefulSetFacts, StatefulSetPlan } from "./stateful-set-facts.ts";
+import { countPods, withCondition } from "./status.ts";
+
+/**
+ * What to do next for a StatefulSet, from what there is:
+ *
+ *     replicas (create, correct) → claims of condemned pods → condemned pods → update
+ *
+ * In order (OrderedReady) a phase that has to wait ends it: what follows is decided when that has happened.
+ */
+export function decideStatefulSet(facts: StatefulSetFacts): StatefulSetPlan {
+  const { set, now } = facts;
+  const counted = countPods(facts);
+  if (set.metadata.deletionTimestamp) return { phases: [], burst: false, status: counted };
+
+  const rollout = rolloutOf(facts);
+  const { actions: replicas, stoppedAt, updateWaitsFor } = decideReplicas(rollout);
+  const phases: (readonly PodActions[])[] = [replicas];
+  if (!stoppedAt) {
+    phases.push(decideCondemnedClaims(rollout), decideCondemned(rollout));
+    const scaled = rollout.burst || rollout.condemned.length === 0;
+    if (scaled && !updateWaitsFor) phases.push(decideUpdate(rollout));
+  }
+  const actions = phases.flat(2);
+  const progress = decideProgress(rollout, { actions, stoppedAt: stoppedAt ?? updateWaitsFor });
+  return {
+    phases: phases.filter(({ length }) => length > 0),
+    burst: rollout.burst,
+    status: withCondition(counted, progress, now),
+    againAfterMs: nextAvailability(facts),
+  };
+}
+
+/** When the next pod has been ready for long enough: nothing else would tell. */
+function nextAvailability({ set, pods, now }: StatefulSetFacts): number | undefined {
+  const { minReadySeconds = 0 } = set.spec ?? {};
+  if (minReadySeconds === 0) return undefined;
+  const waits = pods.map((pod) => availableInMs(pod, minReadySeconds, now) ?? 0).filter((ms) => ms > 0);
+  return waits.length > 0 ? Math.min(...waits) : undefined;
+}

@@ -1,0 +1,77 @@
+import type { Pod } from "../../api/objects.ts";
+import { isCreated, isTerminating } from "./pod-state.ts";
+import type { Rollout } from "./rollout.ts";
+import type { PodAction, PodActions } from "./stateful-set-facts.ts";
+
+/** The pods to delete so that they come back with the update revision, the largest ordinal first. */
+export function decideUpdate(rollout: Rollout): readonly PodActions[] {
+  switch (rollout.strategy) {
+    case "OnDelete":
+      return [];
+    case "EnforcedRollingUpdate":
+      return enforcedTargets(rollout).map(replace);
+    default:
+      return (rollout.burst ? parallelTargets(rollout) : orderedTargets(rollout)).map(replace);
+  }
+}
+
+function replace(pod: Pod): PodActions {
+  return [{ kind: "deletePod", pod, why: "updated" } satisfies PodAction];
+}
+
+/** A number of pods, or a share of the replicas rounded down, and never none. */
+export function maxUnavailableOf({ facts }: Rollout): number {
+  const { replicas = 1, updateStrategy } = facts.set.spec ?? {};
+  const value = updateStrategy?.rollingUpdate?.maxUnavailable ?? 1;
+  const count = typeof value === "number" ? value : (Number.parseInt(value, 10) / 100) * replicas;
+  return Math.max(1, Math.floor(count) || 0);
+}
+
+/** Where to look, the largest ordinal first. */
+function fromTheTop({ replicas, partition }: Rollout): readonly Pod[] {
+  return replicas.slice(partition).reverse();
+}
+
+const isLive = (pod: Pod) => isCreated(pod) && !isTerminating(pod);
+
+/** RollingUpdate in order: as many as may be unavailable beside those that are. */
+function orderedTargets(rollout: Rollout): readonly Pod[] {
+  const unavailable = rollout.replicas.filter(rollout.isUnavailable).length;
+  const budget = Math.max(0, maxUnavailableOf(rollout) - unavailable);
+  return fromTheTop(rollout)
+    .filter((pod) => rollout.isOld(pod) && isLive(pod))
+    .slice(0, budget);
+}
+
+/** RollingUpdate side by side: those that are unavailable cost nothing, the others come out of what may be. */
+function parallelTargets(rollout: Rollout): readonly Pod[] {
+  const old = fromTheTop(rollout).filter((pod) => rollout.isOld(pod) && isLive(pod));
+  const unavailable = rollout.replicas.filter(rollout.isUnavailable).length;
+  const budget = Math.max(0, maxUnavailableOf(rollout) - unavailable);
+  return [
+    ...old.filter(rollout.isUnavailable),
+    ...old.filter((pod) => !rollout.isUnavailable(pod)).slice(0, budget),
+  ];
+}
+
+/**
+ * EnforcedRollingUpdate looks at larger ordinals only: a pod is replaced, well or not, once fewer of those above it
+ * than may be unavailable lack the update revision or their health. A template that does not work stops at the top.
+ */
+function enforcedTargets(rollout: Rollout): readonly Pod[] {
+  const targets: Pod[] = [];
+  let budget = maxUnavailableOf(rollout);
+  for (const pod of fromTheTop(rollout)) {
+    if (budget === 0) break;
+    const old = rollout.isOld(pod) && isLive(pod);
+    if (old && !waitsToHeal(rollout, pod)) targets.push(pod);
+    else if (!old && !rollout.isUnavailable(pod)) continue;
+    budget--;
+  }
+  return targets;
+}
+
+function waitsToHeal(rollout: Rollout, pod: Pod): boolean {
+  if (!rollout.permanentOnly || !rollout.isUnavailable(pod)) return false;
+  return rollout.whyUnavailable(pod).kind !== "permanent";
+}
