@@ -27,6 +27,7 @@ export type Node = KubeObject & Wire<k8s.V1Node>;
 export type Namespace = KubeObject & Wire<k8s.V1Namespace>;
 export type StatefulSet = KubeObject & Wire<k8s.V1StatefulSet>;
 
+export type ClusterRole = KubeObject & Wire<k8s.V1ClusterRole>;
 export type ClusterRoleBinding = KubeObject & Wire<k8s.V1ClusterRoleBinding>;
 export type ConfigMap = KubeObject & Wire<k8s.V1ConfigMap>;
 export type ContainerStatus = Wire<k8s.V1ContainerStatus>;
@@ -42,6 +43,7 @@ export type PersistentVolumeClaim = KubeObject & Wire<k8s.V1PersistentVolumeClai
 export type PodDisruptionBudget = KubeObject & Wire<k8s.V1PodDisruptionBudget>;
 export type PriorityClass = KubeObject & Wire<k8s.V1PriorityClass>;
 export type ReplicaSet = KubeObject & Wire<k8s.V1ReplicaSet>;
+export type Role = KubeObject & Wire<k8s.V1Role>;
 export type RoleBinding = KubeObject & Wire<k8s.V1RoleBinding>;
 export type RuntimeClass = KubeObject & Wire<k8s.V1RuntimeClass>;
 export type Scale = KubeObject & Wire<k8s.V1Scale>;

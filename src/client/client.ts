@@ -23,6 +23,10 @@ export interface ObjectTypes {
   deployments: objects.Deployment;
   replicasets: objects.ReplicaSet;
   poddisruptionbudgets: objects.PodDisruptionBudget;
+  roles: objects.Role;
+  rolebindings: objects.RoleBinding;
+  clusterroles: objects.ClusterRole;
+  clusterrolebindings: objects.ClusterRoleBinding;
 }
 
 export type ResourceName = keyof ObjectTypes;
@@ -121,7 +125,7 @@ export interface Client {
   ): Promise<void>;
   /** What is not an object with the usual verbs: reviews, tokens, bindings, evictions, discovery. */
   request<T>(
-    method: "GET" | "POST" | "PUT",
+    method: "GET" | "POST" | "PUT" | "DELETE",
     path: string,
     options?: CallOptions & { readonly body?: unknown },
   ): Promise<T>;

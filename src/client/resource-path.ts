@@ -11,8 +11,11 @@ export function resourceNamed(name: ResourceName): Resource {
   return resource;
 }
 
+/** What a kind's URLs are made of. */
+export type ResourceAddress = Pick<Resource, "group" | "version" | "plural" | "kind" | "namespaced">;
+
 /** `/apis/apps/v1/namespaces/default/statefulsets`; of all namespaces when none is named. */
-export function collectionPath(resource: Resource, namespace: string | undefined): string {
+export function collectionPath(resource: ResourceAddress, namespace: string | undefined): string {
   const { group, version, plural, namespaced } = resource;
   const root = group ? `/apis/${group}/${version}` : `/api/${version}`;
   return namespaced && namespace
@@ -26,14 +29,14 @@ export interface ObjectPlace {
   readonly subresource?: string;
 }
 
-export function objectPath(resource: Resource, { namespace, name, subresource }: ObjectPlace): string {
+export function objectPath(resource: ResourceAddress, { namespace, name, subresource }: ObjectPlace): string {
   if (!name) throw new Error(`metadata.name of a ${resource.kind} is not set`);
   const path = `${collectionOf(resource, namespace)}/${encodeURIComponent(name)}`;
   return subresource ? `${path}/${subresource}` : path;
 }
 
 /** The one collection to which an object belongs. */
-export function collectionOf(resource: Resource, namespace: string | undefined): string {
+export function collectionOf(resource: ResourceAddress, namespace: string | undefined): string {
   if (resource.namespaced && !namespace) {
     throw new Error(`metadata.namespace of a ${resource.kind} is not set`);
   }

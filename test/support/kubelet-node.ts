@@ -40,9 +40,17 @@ export interface KubeletNode {
   shutDown(): Promise<void>;
   /** Stops the kubelet; containers go on. */
   stop(): Promise<void>;
+  /** The same without waiting for anything that it still does. */
+  kill(): void;
   /** A new kubelet where the last one was. */
-  start(options?: { features?: Partial<Features> }): Promise<void>;
+  start(options?: StartOptions): Promise<void>;
   close(): Promise<void>;
+}
+
+interface StartOptions {
+  readonly features?: Partial<Features>;
+  /** Whether to wait until it has registered its node and knows its pods; unless told, yes. */
+  readonly untilReady?: boolean;
 }
 
 export interface PodHistory {
@@ -72,7 +80,9 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
     (process.env.KINDLING_TEST_LOG ? createLogger({ format: "text", level: "debug" }) : silentLogger);
   let running: { stop: AbortController; done: Promise<void>; kubelet: Kubelet } | undefined;
 
-  async function start({ features }: { features?: Partial<Features> } = {}): Promise<void> {
+  const killed = new Set<Promise<void>>();
+
+  async function start({ features, untilReady = true }: StartOptions = {}): Promise<void> {
     const stop = new AbortController();
     const own = await connectCluster({ kubeconfig: server.kubeconfig });
     const kubelet = await createKubelet(
@@ -88,8 +98,15 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
       },
       stop.signal,
     );
-    running = { stop, done: kubelet.run(stop.signal), kubelet };
-    await Promise.race([kubelet.ready, running.done]);
+    running = { stop, done: kubelet.run(stop.signal).finally(() => own.close()), kubelet };
+    if (untilReady) await Promise.race([kubelet.ready, running.done]);
+  }
+
+  function kill(): void {
+    if (!running) return;
+    running.stop.abort(new Error("the test kills the kubelet"));
+    killed.add(running.done);
+    running = undefined;
   }
 
   async function stop(): Promise<void> {
@@ -170,6 +187,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
     shutDown: async () => running?.kubelet.shutDown(),
     follow: (podName) => follow(client, podName),
     stop,
+    kill,
     start,
     async close() {
       // The kubelet itself takes down what it has mounted.
@@ -181,6 +199,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
         await pause();
       }
       await stop();
+      await Promise.all(killed);
       client.close();
       if (!options.server) await server.close();
       await rm(dataDir, { recursive: true, force: true });
