@@ -197,6 +197,9 @@ async function remove(names: readonly string[]): Promise<void> {
   await Promise.all(names.map((name) => pods.untilGone(name)));
 }
 
+/** A first process that ends only when it is killed would hold up its pod's end, and the next measure. */
+const untilToldToEnd = "trap 'exit 0' TERM; while :; do /bin/busybox sleep 1000 & wait $!; done";
+
 /** As small as a pod can be: its token and the cluster's DNS are part of every real one. */
 function makePod(name: string, nodeName: string): Pod {
   return {
@@ -205,8 +208,7 @@ function makePod(name: string, nodeName: string): Pod {
     metadata: { name, namespace: "default" },
     spec: {
       nodeName,
-      terminationGracePeriodSeconds: 0,
-      containers: [{ name: "main", image: sleeperImage, args: ["sleep", "100000"] }],
+      containers: [{ name: "main", image: sleeperImage, args: ["sh", "-c", untilToldToEnd] }],
     },
   };
 }

@@ -31,6 +31,9 @@ interface OurPull {
   reports: number;
   daemonMiB: number;
   allMiB: number;
+  /** The longest that the daemon's event loop was held up. */
+  pauseMs: number;
+  p99PauseMs: number;
 }
 
 const folder = await mkdtemp(join(args.directory, "kindling-bench-images-"));
@@ -44,7 +47,17 @@ try {
   const rows: string[][] = [];
   for (const shape of shapes) rows.push(await compare(shape));
   printTable(
-    ["pull and unpack", "ours", "containerd", "with reports", "cost", "daemon MiB", "with unpack process"],
+    [
+      "pull and unpack",
+      "ours",
+      "containerd",
+      "with reports",
+      "cost",
+      "daemon MiB",
+      "with unpack process",
+      "event loop held up at most",
+      "p99",
+    ],
     rows,
   );
 } finally {
@@ -90,6 +103,8 @@ async function compare(shape: (typeof shapes)[number]): Promise<string[]> {
     `${(((withReports - ours) / ours) * 100).toFixed(1)} %`,
     Math.max(...plain.map((pull) => pull.daemonMiB)).toFixed(0),
     Math.max(...plain.map((pull) => pull.allMiB)).toFixed(0),
+    `${median(plain.map((pull) => pull.pauseMs)).toFixed(0)} ms`,
+    `${median(plain.map((pull) => pull.p99PauseMs)).toFixed(1)} ms`,
   ];
 }
 

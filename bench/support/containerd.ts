@@ -11,7 +11,9 @@ export async function startPullingContainerd(folder: string): Promise<PullingCon
   const { ctr, stop } = await startContainerd({ program: toolPath("containerd"), folder });
   return {
     async pull(reference) {
-      await ctr("images", "remove", "--sync", reference).catch(() => {});
+      // Its CRI part gives an image names of its own: while one of them is left, nothing is removed.
+      const names = (await ctr("images", "list", "-q")).split("\n").filter(Boolean);
+      if (names.length > 0) await ctr("images", "remove", "--sync", ...names);
       await ctr("content", "prune", "references").catch(() => {});
       const startedAt = performance.now();
       await ctr("images", "pull", "--plain-http", reference);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { ReportGranularity } from "../../src/cri/report-meter.ts";
 import { createImages } from "../../src/runtime/image/create-images.ts";
+import { watchLoopPauses } from "./loop-pauses.ts";
 
 const { values: args } = parseArgs({
   options: {
@@ -16,13 +17,18 @@ const intervalBytes = Number(args["interval-bytes"]);
 const granularity: ReportGranularity = intervalBytes > 0 ? { kind: "size", intervalBytes } : { kind: "none" };
 const images = await createImages({ dataDir: args["data-dir"], unpackProgram: args["unpack-program"] });
 const signal = new AbortController().signal;
+const loop = watchLoopPauses();
 const startedAt = performance.now();
 let reports = 0;
 for await (const _report of images.pull({ reference: args.reference, granularity, signal })) reports++;
 const ms = performance.now() - startedAt;
+const pauses = loop.stop();
 const own = peakKiB(process.pid);
 const helpers = descendants(process.pid).map(peakKiB);
-console.log(JSON.stringify({ ms, reports, daemonMiB: own / 1024, allMiB: (own + sum(helpers)) / 1024 }));
+const [daemonMiB, allMiB] = [own / 1024, (own + sum(helpers)) / 1024];
+console.log(
+  JSON.stringify({ ms, reports, daemonMiB, allMiB, pauseMs: pauses.longestMs, p99PauseMs: pauses.p99Ms }),
+);
 await images.close();
 
 function peakKiB(pid: number): number {

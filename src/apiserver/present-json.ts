@@ -7,7 +7,7 @@ import type { Resource } from "../api/resources.ts";
  * Every other kind is stored as it is shown.
  */
 
-function isConverted(resource: Resource): boolean {
+export function isConverted(resource: Resource): boolean {
   return resource.group === "events.k8s.io";
 }
 

@@ -96,7 +96,7 @@ export function createRegistry(deps: {
 
     async create(ref, object) {
       const key = objectKey(ref.resource, ref.namespace, ref.name);
-      const value = encodeStored(object);
+      const value = Buffer.from(encodeStored(object));
       const result = await store.create(key, value);
       if (result.kind === "exists") throw alreadyExists(ref.resource, ref.name);
       return written(ref, key, value, result.revision);
@@ -122,9 +122,10 @@ export function createRegistry(deps: {
         current = toCached(ref.resource, result.current);
         continue;
       }
-      const value = encodeStored(change.object);
+      const text = encodeStored(change.object);
       // A write that changes nothing takes no revision and wakes no watcher.
-      if (current.isStoredAs(value)) return { kind: "kept", object: current };
+      if (current.isStoredAs(text)) return { kind: "kept", object: current };
+      const value = Buffer.from(text);
       const result = await store.update(current.key, value, { ifRevision: current.revision });
       if (result.kind === "updated") {
         return { kind: "put", object: await written(ref, current.key, value, result.revision) };

@@ -5,7 +5,7 @@ import type { BytesAnswer, ListAnswer, ObjectAnswer } from "./api-request.ts";
 import { CachedObject } from "./cache/cached-object.ts";
 import { encode } from "./encode.ts";
 import { contentTypeOf, type Representation } from "./negotiate.ts";
-import { presentJson } from "./present-json.ts";
+import { isConverted, presentJson } from "./present-json.ts";
 import { buildTable, type IncludeObject, toPartialMetadata } from "./table/build-table.ts";
 import { tableFor } from "./table/table-for.ts";
 
@@ -58,7 +58,7 @@ function isPlain({ representation, pretty }: RenderOptions): boolean {
   return representation.as === "object" && representation.format === "json" && !pretty;
 }
 
-function plainBody(answer: ObjectAnswer | ListAnswer, resource: Resource): string {
+function plainBody(answer: ObjectAnswer | ListAnswer, resource: Resource): Buffer | string {
   return answer.kind === "object" ? objectBody(answer.object, resource) : listBody(answer, resource);
 }
 
@@ -70,11 +70,31 @@ function objectBody(object: CachedObject | KubeObject | Status, resource: Resour
   return object instanceof CachedObject ? presentJson(object.json, resource) : JSON.stringify(object);
 }
 
-function listBody(answer: ListAnswer, resource: Resource): string {
+function listBody(answer: ListAnswer, resource: Resource): Buffer | string {
   const metadata = JSON.stringify(listMetadata(answer));
-  const items = answer.items.map((item) => presentJson(item.json, resource)).join(",");
-  return `{"kind":"${resource.kind}List","apiVersion":"${apiVersionOf(resource)}","metadata":${metadata},"items":[${items}]}
-`;
+  const head = `{"kind":"${resource.kind}List","apiVersion":"${apiVersionOf(resource)}","metadata":${metadata},"items":[`;
+  if (isConverted(resource)) {
+    return `${head}${answer.items.map((item) => presentJson(item.json, resource)).join(",")}${listEnd}`;
+  }
+  return joinItems(head, answer.items);
+}
+
+const listEnd = "]}\n";
+
+/** Into one buffer: of a long string Node would make three times the bytes, and copy them character by character. */
+function joinItems(head: string, items: readonly CachedObject[]): Buffer {
+  const commas = Math.max(items.length - 1, 0);
+  let length = Buffer.byteLength(head) + commas + listEnd.length;
+  for (const { jsonBytes } of items) length += jsonBytes;
+  const body = Buffer.allocUnsafe(length);
+  let at = body.write(head);
+  for (const [i, { json, jsonBytes }] of items.entries()) {
+    if (i > 0) at += body.write(",", at, "latin1");
+    // ASCII, which nearly all objects are, is copied as it is.
+    at += body.write(json, at, jsonBytes === json.length ? "latin1" : "utf8");
+  }
+  body.write(listEnd, at, "latin1");
+  return body;
 }
 
 function listMetadata({ revision, continueToken, remaining }: ListAnswer): object {

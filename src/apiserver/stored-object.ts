@@ -1,15 +1,23 @@
 import type { KubeObject } from "../api/objects.ts";
 import { apiVersionOf, type Resource } from "../api/resources.ts";
+import { unparsedSpec, withoutSpec } from "./lazy-spec.ts";
 
 /**
- * An object as the store keeps it: JSON that begins with kind, apiVersion and metadata and has no
- * resourceVersion, which is the store's revision and known only after the write. Because the beginning is the
- * same for all objects of a kind, the revision is spliced in without parsing.
+ * An object as the store keeps it: JSON that begins with kind, apiVersion and metadata, then the spec where there is
+ * one, and has no resourceVersion, which is the store's revision and known only after the write. Because the beginning
+ * is the same for all objects of a kind, the revision is spliced in without parsing.
  */
-export function encodeStored(object: KubeObject): Buffer {
-  const { kind, apiVersion, metadata, ...rest } = object;
+export function encodeStored(object: KubeObject): string {
+  const specText = unparsedSpec(object);
+  const { kind, apiVersion, metadata, ...rest } = specText === undefined ? object : withoutSpec(object);
   const { resourceVersion: _, ...stored } = metadata;
-  return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: stored, ...rest }));
+  const head = { kind, apiVersion, metadata: stored };
+  if (specText !== undefined) {
+    const tail = JSON.stringify(rest).slice(1);
+    return `${JSON.stringify(head).slice(0, -1)},"spec":${specText}${tail === "}" ? tail : `,${tail}`}`;
+  }
+  const { spec, ...others }: { spec?: unknown } = rest;
+  return JSON.stringify(spec === undefined ? { ...head, ...others } : { ...head, spec, ...others });
 }
 
 /** The length of `{"kind":"Pod","apiVersion":"v1","metadata":{`. */
@@ -38,7 +46,6 @@ export function atRevision(json: string, head: number, from: number, to: number)
   return json.slice(0, head) + revisionField(to) + json.slice(head + revisionField(from).length);
 }
 
-/** All ASCII: as many bytes as characters. */
 export function revisionField(revision: number): string {
   return `"resourceVersion":"${revision}",`;
 }

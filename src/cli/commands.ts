@@ -30,6 +30,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./command/scheduler.ts"),
   },
   {
+    name: "controller-manager",
+    summary: "run the controllers alone, under any API server",
+    load: () => import("./command/controller-manager.ts"),
+  },
+  {
     name: "kubelet",
     summary: "run the kubelet alone, on any CRI runtime and under any API server",
     load: () => import("./command/kubelet.ts"),
@@ -38,6 +43,11 @@ export const commands: readonly CommandEntry[] = [
     name: "runtime",
     summary: "run the container runtime (CRI) alone, or give it images",
     load: () => import("./command/runtime.ts"),
+  },
+  {
+    name: "why",
+    summary: "say what a pod waits for, and what would help",
+    load: () => import("./command/why.ts"),
   },
   {
     name: "pull",

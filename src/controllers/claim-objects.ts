@@ -18,7 +18,7 @@ export function decideClaim<T extends KubeObject>(
   objects: Iterable<T>,
   isMember: (object: T) => boolean,
 ): Claim<T> {
-  const claim = { kept: new Array<T>(), adopted: new Array<T>(), released: new Array<T>() };
+  const claim = { kept: [] as T[], adopted: [] as T[], released: [] as T[] };
   const ownerGoes = owner.metadata.deletionTimestamp !== undefined;
   for (const object of objects) {
     const controller = controllerOf(object);
@@ -65,7 +65,8 @@ async function checkOwner<Name extends ResourceName>(options: ClaimOptions<Name>
     const uids = `got uid ${fresh.metadata.uid}, wanted ${uid}`;
     throw new Error(`original ${owner.kind} ${namespace}/${name} is gone: ${uids}`);
   }
-  if (deletionTimestamp) throw new Error(`${namespace}/${name} has just been deleted at ${deletionTimestamp}`);
+  if (deletionTimestamp)
+    throw new Error(`${namespace}/${name} has just been deleted at ${deletionTimestamp}`);
 }
 
 async function adopt<Name extends ResourceName>(

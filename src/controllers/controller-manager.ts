@@ -1,7 +1,13 @@
+import { setMaxListeners } from "node:events";
 import { createEventRecorder, type EventRecorderOptions } from "../client/event-recorder.ts";
+import { runDeploymentController } from "./deployment/deployment-controller.ts";
 import { createDryRunClient } from "./dry-run-client.ts";
+import { runGarbageCollector } from "./garbage-collector/garbage-collector.ts";
 import { createInformers } from "./informers.ts";
+import { runNamespaceController } from "./namespace/namespace-controller.ts";
+import { runReplicaSetController } from "./replica-set/replica-set-controller.ts";
 import type { ControllerContext } from "./run-controller.ts";
+import { runServiceAccountController } from "./service-account/service-account-controller.ts";
 import { runStatefulSetController } from "./stateful-set/stateful-set-controller.ts";
 
 interface ControllerEntry {
@@ -13,25 +19,32 @@ interface ControllerEntry {
 /** Every controller, in the order in which they start. */
 const controllers: readonly ControllerEntry[] = [
   { name: "statefulset", run: runStatefulSetController },
+  { name: "replicaset", run: runReplicaSetController },
+  { name: "deployment", run: runDeploymentController },
+  { name: "garbagecollector", run: runGarbageCollector },
+  { name: "namespace", run: runNamespaceController },
+  { name: "serviceaccount", run: runServiceAccountController },
 ];
 
 export interface ControllersOptions
-  extends Pick<ControllerContext, "client" | "clock" | "logger" | "features"> {
+  extends Pick<ControllerContext, "client" | "clock" | "logger" | "features" | "rootCa"> {
   /** Says what would be done, and does nothing. */
   readonly dryRun?: boolean;
 }
 
 /** All controllers, until the signal aborts; one that fails ends them all. */
 export async function runControllers(options: ControllersOptions, signal: AbortSignal): Promise<void> {
-  const { clock, logger, features, dryRun = false } = options;
+  const { clock, logger, features, rootCa, dryRun = false } = options;
   const client = dryRun ? createDryRunClient(options.client, logger) : options.client;
   const informers = createInformers({ client, clock, logger });
   const stopping = new AbortController();
+  // Every informer, queue and recorder listens to it: many listeners are no leak here.
+  setMaxListeners(0, stopping.signal);
   const stop = () => stopping.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   const recorders = createRecorders({ client, clock, logger });
-  const context = { client, clock, logger, features, informers, recorder: recorders.create };
+  const context = { client, clock, logger, features, rootCa, informers, recorder: recorders.create };
 
   const running = controllers.map(({ run }) => run(context, stopping.signal));
   const watching = informers.run(stopping.signal);

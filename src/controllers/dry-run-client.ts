@@ -22,7 +22,11 @@ export function createDryRunClient(client: Client, logger: Logger): Client {
       return object;
     },
     async patch(resource, { namespace, name }, { patch, subresource, signal }) {
-      say("patch", resource, { key: namespace ? `${namespace}/${name}` : name, patch: patch.body, subresource });
+      say("patch", resource, {
+        key: namespace ? `${namespace}/${name}` : name,
+        patch: patch.body,
+        subresource,
+      });
       return client.get(resource, { namespace, name }, { signal });
     },
     async delete(resource, { namespace, name }) {

@@ -32,9 +32,7 @@ export function createInformers(deps: {
       ...deps,
       resource,
       indexes: {
-        controller: (object) => [
-          controllerOf(object)?.uid ?? orphanedIn(object.metadata.namespace ?? ""),
-        ],
+        controller: (object) => [controllerOf(object)?.uid ?? orphanedIn(object.metadata.namespace ?? "")],
         namespace: ({ metadata }) => (metadata.namespace ? [metadata.namespace] : []),
       },
     });

@@ -13,6 +13,8 @@ export interface ControllerContext {
   readonly logger: Logger;
   readonly features: Features;
   readonly informers: Informers;
+  /** What pods trust the API server by, for every namespace; without it nobody keeps it there. */
+  readonly rootCa?: string;
   /** For events that say they come from this component: `statefulset-controller`. */
   recorder(component: string): EventRecorder;
 }

@@ -11,7 +11,6 @@ import { type BackoffPolicy, retry } from "../lib/backoff.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { KubeletConfiguration } from "./configuration/kubelet-configuration.ts";
-import { inspectPod } from "./container/inspect-pod.ts";
 import { readMachineFacts } from "./container/read-machine-facts.ts";
 import { findOrphans } from "./find-orphans.ts";
 import { runHousekeeping } from "./housekeeping/run-housekeeping.ts";
@@ -98,10 +97,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     node,
     ...(options.mounter && { mounter: options.mounter }),
   });
-  const observer = createPodObserver({
-    ...common,
-    inspect: (listing) => inspectPod({ cri, dataDirectory: dataDir }, listing),
-  });
+  const observer = createPodObserver({ ...common, dataDirectory: dataDir });
   const registry = new Registry();
   const prober = createProber({
     ...common,
@@ -186,14 +182,15 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
   });
 
   /** What a kubelet before this one left running, or lying about, of pods that nobody asks for any more. */
-  async function endOrphans(): Promise<void> {
+  async function endOrphans(stopped: AbortSignal): Promise<void> {
     await source.synced;
     for (const orphan of findOrphans(observer.list(), workers.has)) {
       workers.update({ pod: orphan, removed: true, inApi: undefined });
     }
-    for (const podUid of await volumes.podsOnDisk()) {
-      if (!workers.has(podUid)) await volumes.tearDown(podUid);
-    }
+    const left = (await volumes.podsOnDisk()).filter((podUid) => !workers.has(podUid));
+    const onFailure = (error: unknown) => logger.warn("volumes of a pod before were not removed", { error });
+    const trying = { policy: runtimePolicy, clock, signal: stopped, onFailure };
+    await Promise.all(left.map((podUid) => retry(() => volumes.tearDown(podUid), trying)));
   }
 
   async function shutDown(): Promise<void> {
@@ -205,16 +202,24 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     }
   }
 
+  const ready = Promise.all([nodeStatus.registered, source.synced]).then(() => {});
+  // Whoever stops the kubelet before that may not be waiting for it.
+  ready.catch(() => {});
   return {
     shutDown,
-    ready: Promise.all([nodeStatus.registered, source.synced]).then(() => {}),
+    ready,
     async run(stop) {
       const stopped = AbortSignal.any([signal, stop]);
       // Every part and every pod's worker waits for it.
       setMaxListeners(0, stopped);
+      const unlessStopped = (error: unknown) => {
+        if (!stopped.aborted) throw error;
+      };
       const observing = observer.run(stopped);
       // Workers decide by what runs: nothing may be decided before that is known.
-      const sourcing = observer.synced.then(() => Promise.all([source.run(stopped), endOrphans()]));
+      const sourcing = Promise.race([observer.synced, observing]).then(() =>
+        Promise.all([source.run(stopped), endOrphans(stopped).catch(unlessStopped)]),
+      );
       await Promise.all([
         observing,
         sourcing,

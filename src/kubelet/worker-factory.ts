@@ -6,6 +6,7 @@ import type { Client } from "../client/client.ts";
 import type { Informer } from "../client/informer.ts";
 import type { KubeletConfiguration } from "./configuration/kubelet-configuration.ts";
 import { hashContainer } from "./container/container-hash.ts";
+import { createImageUserReader } from "./container/image-user.ts";
 import { defaultCpuSettings } from "./container/linux-resources.ts";
 import type { NodeFacts } from "./container/node-facts.ts";
 import { podDirectory, podLogDirectory } from "./container/pod-paths.ts";
@@ -57,6 +58,7 @@ export function createWorkerFactory(options: WorkerFactoryOptions): (subject: Po
     dataDirectory: dataDir,
     seccompDefault: false,
     recursiveReadOnly: () => false,
+    imageUser: createImageUserReader(options.cri),
     sources: {
       ...objects,
       async getService(namespace: string, name: string) {

@@ -167,7 +167,7 @@ describe("3085-8 the API server is away", () => {
     simulated.rules.remove(rule);
   });
 
-  test("3085-8 a pod that is deleted when the server is back goes, and one that was deleted before is stopped meanwhile", async () => {
+  test("3085-8 a pod that was deleted before is stopped meanwhile, and goes when the server is back", async () => {
     const rule = simulated.rules.add({ match: { pod: "leaving" }, container: { stopDelayMs: 1_500 } });
     const leaving = await node.run("leaving", { containers, terminationGracePeriodSeconds: 10 });
     await node.until("leaving", isReady);

@@ -46,7 +46,8 @@ function defaultRequests({ resources }: Container): void {
   resources.requests = { ...resources.limits, ...resources.requests };
 }
 
-function defaultPodIps({ status }: Pod): void {
+/** All that is given to a status. */
+export function defaultPodIps({ status }: Pod): void {
   if (!status) return;
   const first = status.podIPs?.[0]?.ip;
   if (!status.podIP) {

@@ -19,7 +19,7 @@ export function validatePodStatusUpdate(next: Pod, current: Pod): FieldError[] {
     at.invalid("observedGeneration", after.observedGeneration, "must be a non-negative integer");
   }
   if (after.qosClass !== before.qosClass) at.invalid("qosClass", after.qosClass ?? "", "field is immutable");
-  validateTransitions(after, before, current.spec ?? { containers: [] }, at);
+  if (hasEnded(before)) validateTransitions(after, before, current.spec ?? { containers: [] }, at);
   validateAddresses("podIPs", after, before, at);
   if (after.hostIPs?.length && after.hostIP !== after.hostIPs[0]?.ip) {
     at.invalid("hostIPs[0].ip", after.hostIPs[0]?.ip, "must be equal to `hostIP`");
@@ -47,13 +47,20 @@ function validateNominatedNode(nodeName: string | undefined, current: Pod, at: R
   }
 }
 
+const statusLists = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] as const;
+
+/** Most pods run: nothing in their spec has to be looked up. */
+function hasEnded(status: PodStatus): boolean {
+  return statusLists.some((field) => status[field]?.some(({ state }) => state?.terminated !== undefined));
+}
+
 /** What has ended for good does not run again. */
 function validateTransitions(after: PodStatus, before: PodStatus, spec: PodSpec, at: Report): void {
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   const rules = containers.flatMap((container) => container.restartPolicyRules ?? []);
   const byName = new Map(containers.map((container) => [container.name, container]));
   const anyMayRestart = rules.some((rule) => rule.action === "RestartAllContainers");
-  for (const field of ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] as const) {
+  for (const field of statusLists) {
     if (anyMayRestart && field !== "ephemeralContainerStatuses") continue;
     const alive = after[field]?.filter(({ state }) => state?.terminated === undefined);
     const revived = new Set(alive?.map(({ name }) => name));

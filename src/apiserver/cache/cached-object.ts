@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../api/objects.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { Entry } from "../../store/store.ts";
+import { parseButSpec } from "../lazy-spec.ts";
 import { atRevision, headLength, revisionField, withRevision } from "../stored-object.ts";
 
 /** The values that selectors look at. */
@@ -28,9 +29,8 @@ export class CachedObject {
   readonly key: string;
   readonly revision: number;
   readonly json: string;
-  /** The length of the JSON as it is sent, if the stored value is UTF-8, as all that this server writes is. */
-  readonly jsonBytes: number;
   readonly #kind: CachedKind;
+  #jsonBytes: number | undefined;
   #facts: SelectorFacts | undefined;
   #view: KubeObject | undefined;
 
@@ -39,7 +39,12 @@ export class CachedObject {
     this.key = entry.key;
     this.revision = entry.revision;
     this.json = withRevision(entry.value, kind.head, entry.revision);
-    this.jsonBytes = entry.value.length + revisionField(entry.revision).length;
+  }
+
+  /** The length of the JSON as it is sent; as many as it has characters when all of them are ASCII. */
+  get jsonBytes(): number {
+    this.#jsonBytes ??= Buffer.byteLength(this.json);
+    return this.#jsonBytes;
   }
 
   facts(): SelectorFacts {
@@ -58,9 +63,16 @@ export class CachedObject {
     return JSON.parse(this.json);
   }
 
-  /** Whether these bytes for the store are what is there already. */
-  isStoredAs(value: Buffer): boolean {
-    return withRevision(value, this.#kind.head, this.revision) === this.json;
+  /** The same, for those who will hardly look at the spec. */
+  parseButSpec(): KubeObject {
+    return parseButSpec(this.json, this.#kind.head - 1);
+  }
+
+  /** Whether this text for the store is what is there already. */
+  isStoredAs(text: string): boolean {
+    const { head } = this.#kind;
+    const after = head + revisionField(this.revision).length;
+    return this.json.length - after === text.length - head && this.json.endsWith(text.slice(head));
   }
 
   /** The JSON with the revision of the object's deletion. */

@@ -1,4 +1,4 @@
-import { defaultPod } from "../../api/defaults/pod.ts";
+import { defaultPod, defaultPodIps } from "../../api/defaults/pod.ts";
 import type { Pod } from "../../api/objects.ts";
 import { qosClassOf } from "../../api/qos-class.ts";
 import { validatePod } from "../../api/validation/pod.ts";
@@ -6,6 +6,7 @@ import { validatePodStatusUpdate } from "../../api/validation/pod-status.ts";
 import { validatePodUpdate } from "../../api/validation/pod-update.ts";
 import { podWarnings } from "../../api/validation/pod-warnings.ts";
 import { keepPriority } from "../admission/priority.ts";
+import { keepSpec } from "../lazy-spec.ts";
 import { dropGatedPodFields } from "./drop-gated-fields.ts";
 import { mergeLabelKeys } from "./merge-label-keys.ts";
 import { keepField, raiseGenerationOnSpecChange, startGeneration } from "./prepare.ts";
@@ -13,6 +14,7 @@ import type { Strategy } from "./strategy.ts";
 
 export const podStrategy: Strategy<Pod> = {
   applyDefaults: defaultPod,
+  applyStatusDefaults: defaultPodIps,
 
   prepareForCreate(next, { features }) {
     startGeneration(next);
@@ -40,7 +42,7 @@ export const podStrategy: Strategy<Pod> = {
   },
 
   prepareForStatusUpdate(next, current) {
-    keepField(next, current, "spec");
+    keepSpec(next, current);
     keepField(next.metadata, current.metadata, "ownerReferences");
     next.status ??= {};
     if (!next.status.qosClass) keepField(next.status, current.status ?? {}, "qosClass");

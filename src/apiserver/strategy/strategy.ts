@@ -17,6 +17,8 @@ export interface StrategyContext {
 export interface Strategy<T extends KubeObject = KubeObject> {
   /** Fills in what the user left out. Runs on every create and update, before `prepare`. */
   applyDefaults?(object: T, context: StrategyContext): void;
+  /** What of it counts for `/status`, where the spec stays as it is; all of it unless told. */
+  applyStatusDefaults?(object: T, context: StrategyContext): void;
   /** Resets what users may not set on create (status), starts generation at 1, drops gated fields. */
   prepareForCreate?(next: T, context: StrategyContext): void;
   /** Keeps what users may not change (status), raises the generation where the spec changed. */

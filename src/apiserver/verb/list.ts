@@ -23,75 +23,80 @@ const revisionWaitMs = 3_000;
 export async function listObjects(reader: ObjectReader, request: ListRequest): Promise<Answer> {
   const { resource, namespace, selector, options } = request;
   const prefix = keyPrefix(resource, resource.namespaced ? namespace : "");
-  const source = await chooseSource(reader, request);
-  const limit = options.limit ?? Number.POSITIVE_INFINITY;
+  const { time, limit = Number.POSITIVE_INFINITY } = options;
+  const after = time.kind === "continue" ? prefix + time.token.after : undefined;
+  const wanted = await wantedRevision(reader, time);
 
-  const items: CachedObject[] = [];
-  let more = false;
-  try {
-    for await (const object of source.read(prefix)) {
-      if (!selectsAll(selector) && !matches(selector, object)) continue;
-      if (items.length === limit) {
-        more = true;
-        break;
-      }
-      items.push(object);
-    }
-  } catch (error) {
-    throw isStoreError(error, "compacted") ? tooOld(source.revision) : error;
-  }
+  // Nothing is awaited between here and the last object of the cache: its revision and its objects belong together.
+  const cached = wanted === undefined || wanted === reader.revision();
+  const revision = cached ? reader.revision() : wanted;
+  const cache = reader.cache(resource);
+  const { items, more } = cached
+    ? takePage(cache.range(prefix, after), { selector, limit })
+    : await takePastPage(reader.readAt(resource, prefix, { after, revision }), { selector, limit, revision });
 
   const last = items.at(-1);
-  if (!more || !last) return { kind: "list", items, revision: source.revision };
-  const after = last.key.slice(prefix.length);
+  if (!more || !last) return { kind: "list", items, revision };
   return {
     kind: "list",
     items,
-    revision: source.revision,
-    continueToken: encodeContinue({ revision: source.revision, after }),
+    revision,
+    continueToken: encodeContinue({ revision, after: last.key.slice(prefix.length) }),
     // With a selector nobody knows how many of the rest would match.
-    ...(selectsAll(selector) && source.countAfter && { remaining: source.countAfter(prefix, last.key) }),
+    ...(selectsAll(selector) && cached && { remaining: cache.countAfter(prefix, last.key) }),
   };
 }
 
-interface Source {
-  readonly revision: number;
-  read(prefix: string): AsyncIterable<CachedObject> | Iterable<CachedObject>;
-  countAfter?(prefix: string, key: string): number;
+interface Page {
+  readonly items: CachedObject[];
+  readonly more: boolean;
 }
 
-async function chooseSource(
-  reader: ObjectReader,
-  { resource, namespace, options }: ListRequest,
-): Promise<Source> {
-  const { time } = options;
-  const prefix = keyPrefix(resource, resource.namespaced ? namespace : "");
-  const after = time.kind === "continue" ? prefix + time.token.after : undefined;
-  const fromCache = (): Source => ({
-    revision: reader.revision(),
-    read: () => reader.cache(resource).range(prefix, after),
-    countAfter: (_, key) => reader.cache(resource).countAfter(prefix, key),
-  });
-  const fromStore = (revision: number): Source => ({
-    revision,
-    read: () => reader.readAt(resource, prefix, { after, revision }),
-  });
+type PageOptions = Pick<ListRequest, "selector"> & { limit: number };
 
+function takePage(objects: Iterable<CachedObject>, { selector, limit }: PageOptions): Page {
+  const items: CachedObject[] = [];
+  for (const object of objects) {
+    if (!matches(selector, object)) continue;
+    if (items.length === limit) return { items, more: true };
+    items.push(object);
+  }
+  return { items, more: false };
+}
+
+async function takePastPage(
+  objects: AsyncIterable<CachedObject>,
+  { selector, limit, revision }: PageOptions & { revision: number },
+): Promise<Page> {
+  const items: CachedObject[] = [];
+  try {
+    for await (const object of objects) {
+      if (!matches(selector, object)) continue;
+      if (items.length === limit) return { items, more: true };
+      items.push(object);
+    }
+  } catch (error) {
+    throw isStoreError(error, "compacted") ? tooOld(revision) : error;
+  }
+  return { items, more: false };
+}
+
+/** The revision that the list must be of; undefined for whatever the cache has. */
+async function wantedRevision(reader: ObjectReader, time: ListOptions["time"]): Promise<number | undefined> {
   switch (time.kind) {
     case "any":
-      return fromCache();
+      return undefined;
     case "latest":
-      return reader.shared ? fromStore(await reader.latestRevision()) : fromCache();
+      return reader.shared ? reader.latestRevision() : undefined;
     case "notOlderThan":
       await waitForRevision(reader, time.revision);
-      return fromCache();
+      return undefined;
     case "exact":
       await waitForRevision(reader, time.revision);
-      return time.revision === reader.revision() ? fromCache() : fromStore(time.revision);
+      return time.revision;
     case "continue":
-      if (time.token.revision === undefined) return fromCache();
-      await waitForRevision(reader, time.token.revision);
-      return time.token.revision === reader.revision() ? fromCache() : fromStore(time.token.revision);
+      if (time.token.revision !== undefined) await waitForRevision(reader, time.token.revision);
+      return time.token.revision;
   }
 }
 

@@ -3,6 +3,7 @@ import { applyPatch, type Patch } from "../../api/patch/apply-patch.ts";
 import type { DecodedBody } from "../../api/schema/decode-body.ts";
 import { definitionName } from "../../api/schema/schema.ts";
 import type { Answer } from "../api-request.ts";
+import { keepSpec, withoutSpec } from "../lazy-spec.ts";
 import { presentObject, toStoredKind } from "../present-json.ts";
 import type { WriteDeps } from "../writer.ts";
 import { type UpdateRequest, updateObject } from "./update.ts";
@@ -14,8 +15,8 @@ export interface PatchRequest extends Omit<UpdateRequest, "next" | "warnings"> {
 export async function patchObject(deps: WriteDeps, request: PatchRequest): Promise<Answer> {
   const { resource } = request.ref;
   const warnings: string[] = [];
-  const apply = (object: object) => applyPatch(request.patch, definitionName(resource), object);
-  const applyTo = request.subresource === "status" ? withoutSpec(apply, request.patch) : apply;
+  const apply = (object: KubeObject) => applyPatch(request.patch, definitionName(resource), object);
+  const applyTo = request.subresource === "status" ? besideSpec(apply, request.patch) : apply;
   const next = (current: KubeObject): KubeObject => {
     const patched = applyTo(presentObject(current, resource));
     // The patch may be applied again after a lost race: its warnings are those of the last time.
@@ -25,20 +26,17 @@ export async function patchObject(deps: WriteDeps, request: PatchRequest): Promi
   return updateObject(deps, { ...request, next, warnings });
 }
 
-type Apply = (object: object) => DecodedBody<KubeObject>;
+type Apply = (object: KubeObject) => DecodedBody<KubeObject>;
 
 /**
  * A status patch never changes the spec, which is most of an object: it need not be merged, checked and copied. A JSON
  * patch is given it all the same, for it may test something there.
  */
-function withoutSpec(apply: Apply, patch: Patch): Apply {
+function besideSpec(apply: Apply, patch: Patch): Apply {
   if (patch.type === "json") return apply;
-  return (object) => {
-    const { spec, ...rest } = object as KubeObject & { spec?: unknown };
-    const patched = apply(rest);
-    return {
-      ...patched,
-      object: spec === undefined ? patched.object : ({ ...patched.object, spec } as KubeObject),
-    };
+  return (current) => {
+    const { object, warnings } = apply(withoutSpec(current));
+    keepSpec(object, current);
+    return { object, warnings };
   };
 }

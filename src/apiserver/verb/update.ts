@@ -52,7 +52,7 @@ export async function updateObject(deps: WriteDeps, request: UpdateRequest): Pro
   let warnings: readonly string[] = [];
   let dry: KubeObject | undefined;
   const result = await deps.registry.change(ref, async (cached): Promise<Change> => {
-    const current = cached.parse();
+    const current = request.subresource === "status" ? cached.parseButSpec() : cached.parse();
     const next = await request.next(current);
     checkNames(ref, next);
     checkVersion(ref, next, cached.revision);
@@ -85,16 +85,22 @@ async function prepare(
   next.metadata.namespace = current.metadata.namespace;
   if (next.metadata.namespace === undefined) delete next.metadata.namespace;
   keepServerMetadata(next, current);
-  strategy.applyDefaults?.(next, context);
-  if (subresource === "status") strategy.prepareForStatusUpdate?.(next, current, context);
-  else strategy.prepareForUpdate?.(next, current, context);
+  if (subresource === "status") {
+    const applyDefaults = strategy.applyStatusDefaults ?? strategy.applyDefaults;
+    applyDefaults?.(next, context);
+    strategy.prepareForStatusUpdate?.(next, current, context);
+  } else {
+    strategy.applyDefaults?.(next, context);
+    strategy.prepareForUpdate?.(next, current, context);
+  }
   await deps.admit({ operation: "update", ref, subresource, object: next, current, user, dryRun });
   const errors = [
     ...validateObjectMetaUpdate(next.metadata, current.metadata),
     ...validate(strategy, { subresource, next, current, context }),
   ];
   if (errors.length > 0) throw invalidObject(ref.resource, ref.name, errors);
-  return strategy.warnings?.(next, context) ?? [];
+  // They are about the spec, and who writes the status has not written that.
+  return subresource === "status" ? [] : (strategy.warnings?.(next, context) ?? []);
 }
 
 function validate(

@@ -1,4 +1,10 @@
-import type { KubeObject, OwnerReference, PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
+import type {
+  KubeObject,
+  OwnerReference,
+  PersistentVolumeClaim,
+  Pod,
+  StatefulSet,
+} from "../../api/objects.ts";
 import { controllerReference } from "../controller-reference.ts";
 import { isInRange, ordinalOf } from "./identity.ts";
 

@@ -15,7 +15,9 @@ export function decideCondemnedClaims({ facts, condemned }: Rollout): readonly P
 export function decideCondemned(rollout: Rollout): readonly PodActions[] {
   const { condemned, burst } = rollout;
   const pods = burst ? condemned : condemned.slice(0, 1).filter(() => mayGo(rollout));
-  return pods.filter((pod) => !isTerminating(pod)).map((pod) => [{ kind: "deletePod", pod, why: "scaledDown" }]);
+  return pods
+    .filter((pod) => !isTerminating(pod))
+    .map((pod) => [{ kind: "deletePod", pod, why: "scaledDown" }]);
 }
 
 function mayGo(rollout: Rollout): boolean {

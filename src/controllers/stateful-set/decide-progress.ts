@@ -3,17 +3,13 @@ import { isDue } from "./decide-replicas.ts";
 import { revisionOf } from "./identity.ts";
 import { isCreated } from "./pod-state.ts";
 import type { Rollout } from "./rollout.ts";
-import type { PodAction } from "./stateful-set-facts.ts";
 import type { Condition } from "./status.ts";
 
 /**
  * The condition `Progressing`, for every strategy. False: a pod holds the set up and something is wrong with it; the
  * reason says what, the message which pod. True: the set is where it should be, or on its way.
  */
-export function decideProgress(
-  rollout: Rollout,
-  { actions, stoppedAt }: { readonly actions: readonly PodAction[]; readonly stoppedAt?: Pod },
-): Condition {
+export function decideProgress(rollout: Rollout, stoppedAt: Pod | undefined): Condition {
   const blocker = findBlocker(rollout, stoppedAt);
   if (blocker) {
     const { kind, reason, message } = rollout.whyUnavailable(blocker);
@@ -21,14 +17,16 @@ export function decideProgress(
     if (kind === "coming") return progressing("True", reason, `waiting for ${pod}: ${message}`);
     return progressing("False", reason, `${pod} holds up the set: ${message}${advice(rollout, blocker)}`);
   }
-  return whatHappens(rollout, actions);
+  return whatHappens(rollout);
 }
 
 /** Of the pods that are waited for, the first one with a problem, else the first one. */
 function findBlocker(rollout: Rollout, stoppedAt: Pod | undefined): Pod | undefined {
   const waitedFor = stoppedAt
     ? [stoppedAt]
-    : rollout.replicas.toReversed().filter((pod) => rollout.isUnavailable(pod) && !willBeReplaced(rollout, pod));
+    : rollout.replicas
+        .toReversed()
+        .filter((pod) => rollout.isUnavailable(pod) && !willBeReplaced(rollout, pod));
   const created = waitedFor.filter(isCreated);
   return created.find((pod) => rollout.whyUnavailable(pod).kind !== "coming") ?? created[0];
 }
@@ -49,11 +47,12 @@ function advice({ facts, strategy, isOld }: Rollout, pod: Pod): string {
   return `; ${from}, and ${strategy} does not replace it: delete the pod, or use EnforcedRollingUpdate`;
 }
 
-function whatHappens(rollout: Rollout, actions: readonly PodAction[]): Condition {
+function whatHappens(rollout: Rollout): Condition {
   const { facts, replicas, condemned, isOld } = rollout;
   const update = facts.update.name;
-  if (actions.some(({ kind }) => kind === "createPod")) {
-    return progressing("True", "CreatingPods", `creating pods of ${update}`);
+  const created = replicas.filter(isCreated).length;
+  if (created < replicas.length) {
+    return progressing("True", "CreatingPods", `${created} of ${replicas.length} pods are created`);
   }
   const old = replicas.filter((pod) => isDue(rollout, pod));
   if (old.length > 0) {

@@ -27,8 +27,7 @@ export function decideStatefulSet(facts: StatefulSetFacts): StatefulSetPlan {
     const scaled = rollout.burst || rollout.condemned.length === 0;
     if (scaled && !updateWaitsFor) phases.push(decideUpdate(rollout));
   }
-  const actions = phases.flat(2);
-  const progress = decideProgress(rollout, { actions, stoppedAt: stoppedAt ?? updateWaitsFor });
+  const progress = decideProgress(rollout, stoppedAt ?? updateWaitsFor);
   return {
     phases: phases.filter(({ length }) => length > 0),
     burst: rollout.burst,
@@ -41,6 +40,10 @@ export function decideStatefulSet(facts: StatefulSetFacts): StatefulSetPlan {
 function nextAvailability({ set, pods, now }: StatefulSetFacts): number | undefined {
   const { minReadySeconds = 0 } = set.spec ?? {};
   if (minReadySeconds === 0) return undefined;
-  const waits = pods.map((pod) => availableInMs(pod, minReadySeconds, now) ?? 0).filter((ms) => ms > 0);
-  return waits.length > 0 ? Math.min(...waits) : undefined;
+  let next: number | undefined;
+  for (const pod of pods) {
+    const waitMs = availableInMs(pod, minReadySeconds, now);
+    if (waitMs && waitMs < (next ?? Number.POSITIVE_INFINITY)) next = waitMs;
+  }
+  return next;
 }

@@ -9,7 +9,9 @@ export const revisionLabel = "controller-revision-hash";
 const maxOrdinal = 2 ** 31 - 1;
 
 /** Of `web-3`, `web` and 3; undefined for a name that no StatefulSet gives. */
-export function parsePodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
+export function parsePodName(
+  name: string,
+): { readonly parent: string; readonly ordinal: number } | undefined {
   const [, parent, digits] = /^(.*)-([0-9]+)$/s.exec(name) ?? [];
   const ordinal = Number(digits);
   if (parent === undefined || ordinal > maxOrdinal) return undefined;
@@ -98,7 +100,12 @@ export function newPod(set: StatefulSet, { name: revision, template }: Revision,
       name,
       generateName: `${set.metadata.name}-`,
       namespace: set.metadata.namespace,
-      labels: { ...labels, [podNameLabel]: name, [podIndexLabel]: String(ordinal), [revisionLabel]: revision },
+      labels: {
+        ...labels,
+        [podNameLabel]: name,
+        [podIndexLabel]: String(ordinal),
+        [revisionLabel]: revision,
+      },
       ...(annotations && { annotations }),
       ...(finalizers && { finalizers }),
       ownerReferences: [controllerReference(set)],

@@ -17,7 +17,7 @@ export function hasEnded({ status }: Pod): boolean {
   return status?.phase === "Failed" || status?.phase === "Succeeded";
 }
 
-function isReady(pod: Pod): boolean {
+export function isReady(pod: Pod): boolean {
   return conditionOf(pod, "Ready")?.status === "True";
 }
 

@@ -1,4 +1,3 @@
-import type { Features } from "../../api/feature-gates.ts";
 import type { OwnerReference, PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
 import type { Revision } from "./identity.ts";
 
@@ -14,7 +13,6 @@ export interface StatefulSetFacts {
   readonly collisionCount: number;
   /** In the set's namespace. */
   claim(name: string): PersistentVolumeClaim | undefined;
-  readonly features: Pick<Features, "EnforcedRollingUpdateInStatefulSet">;
   readonly now: number;
 }
 
@@ -35,13 +33,6 @@ export type PodAction =
 
 /** What is done for one pod, one after the other. */
 export type PodActions = readonly PodAction[];
-
-/** A pod that keeps the set from getting on. */
-export interface Blocker {
-  readonly pod: Pod;
-  /** It runs a revision that is to be replaced, and the set's strategy waits for it all the same. */
-  readonly waitsForOld: boolean;
-}
 
 export interface StatefulSetPlan {
   /** One phase after the other; a failure ends it. */

@@ -1,9 +1,10 @@
-import type { Pod, StatefulSet, Wire } from "../../api/objects.ts";
-import { isEqual } from "../../api/equality.ts";
 import type * as k8s from "@kubernetes/client-node";
+import { isEqual } from "../../api/equality.ts";
+import type { Pod, StatefulSet, Wire } from "../../api/objects.ts";
+import { StatusError } from "../../api/status-error.ts";
 import { revisionOf } from "./identity.ts";
 import { isAvailable, isCreated, isRunningAndReady, isTerminating } from "./pod-state.ts";
-import type { StatefulSetFacts } from "./stateful-set-facts.ts";
+import type { PodAction, StatefulSetFacts } from "./stateful-set-facts.ts";
 
 export type StatefulSetStatus = NonNullable<StatefulSet["status"]>;
 export type Condition = Omit<Wire<k8s.V1StatefulSetCondition>, "lastTransitionTime">;
@@ -37,7 +38,11 @@ function complete({ spec }: StatefulSet, status: StatefulSetStatus): StatefulSet
   return { ...status, currentReplicas: updatedReplicas, currentRevision: updateRevision };
 }
 
-export function withCondition(status: StatefulSetStatus, condition: Condition, now: number): StatefulSetStatus {
+export function withCondition(
+  status: StatefulSetStatus,
+  condition: Condition,
+  now: number,
+): StatefulSetStatus {
   const { conditions = [] } = status;
   const before = conditions.find(({ type }) => type === condition.type);
   const moved = before?.status !== condition.status;
@@ -45,6 +50,29 @@ export function withCondition(status: StatefulSetStatus, condition: Condition, n
   const next = { ...condition, lastTransitionTime: moved ? time : before?.lastTransitionTime };
   if (!before) return { ...status, conditions: [...conditions, next] };
   return { ...status, conditions: conditions.map((known) => (known === before ? next : known)) };
+}
+
+/** A planned status after what was really done, and with what went wrong. */
+export function statusAfter(
+  status: StatefulSetStatus,
+  {
+    done,
+    failure,
+    now,
+  }: { readonly done: ReadonlySet<PodAction>; readonly failure?: unknown; readonly now: number },
+): StatefulSetStatus {
+  const replaced = [...done].filter(
+    (action) =>
+      action.kind === "deletePod" &&
+      action.why === "updated" &&
+      revisionOf(action.pod) === status.currentRevision,
+  ).length;
+  const currentReplicas = (status.currentReplicas ?? 0) - replaced;
+  const next = replaced > 0 ? { ...status, currentReplicas } : status;
+  // A conflict only says that there is something newer to look at.
+  if (!(failure instanceof StatusError) || failure.code === 409) return next;
+  const { reason, message } = failure;
+  return withCondition(next, { type: "Progressing", status: "False", reason, message }, now);
 }
 
 /** The status as it is written; undefined when the set has it already. */

@@ -46,7 +46,11 @@ function unscheduled(pod: Pod): Holdup | undefined {
 function failingToStart(pod: Pod): Holdup | undefined {
   const condition = conditionOf(pod, "FailingToStart");
   if (condition?.status !== "True") return undefined;
-  return { kind: "permanent", reason: condition.reason ?? "FailingToStart", message: condition.message ?? "" };
+  return {
+    kind: "permanent",
+    reason: condition.reason ?? "FailingToStart",
+    message: condition.message ?? "",
+  };
 }
 
 /** What every sandbox says before it is there is no failure. */
@@ -54,7 +58,8 @@ const sandboxPending = "PodSandboxNotReady";
 
 function withoutSandbox(pod: Pod): Holdup | undefined {
   const condition = conditionOf(pod, "PodReadyToStartContainers");
-  if (condition?.status !== "False" || !condition.reason || condition.reason === sandboxPending) return undefined;
+  if (condition?.status !== "False" || !condition.reason || condition.reason === sandboxPending)
+    return undefined;
   return failing(condition.reason, condition.message ?? "");
 }
 

@@ -3,8 +3,7 @@ import type { CriClient } from "../../cri/cri-client.ts";
 import { ContainerState } from "../../cri/generated/cri.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
 import type { ObservedPod } from "../observed-pod.ts";
-import type { PodListing } from "./list-by-pod.ts";
-import { observePod } from "./observe-pod.ts";
+import { observePod, type PodAnswers } from "./observe-pod.ts";
 import { readTerminationMessage } from "./read-termination-message.ts";
 
 interface InspectDeps {
@@ -14,10 +13,16 @@ interface InspectDeps {
   readonly dataDirectory: string;
 }
 
-/** Asks the runtime for all of a pod that it listed. What goes away meanwhile is left out. */
+/** A pod, or some of it. */
+interface PodParts {
+  readonly sandboxes: readonly { readonly id: string }[];
+  readonly containers: readonly { readonly id: string; readonly podSandboxId: string }[];
+}
+
+/** Asks the runtime for these parts of a pod. What has gone away meanwhile is left out. */
 export async function inspectPod(
   deps: InspectDeps,
-  { sandboxes, containers }: PodListing,
+  { sandboxes, containers }: PodParts,
 ): Promise<ObservedPod | undefined> {
   const { runtime } = deps.cri;
   const [sandboxAnswers, containerAnswers] = await Promise.all([
@@ -31,16 +36,22 @@ export async function inspectPod(
       }),
     ),
   ]);
-  const found = containerAnswers.filter((container) => container !== undefined);
-  const ended = found.filter(({ status }) => status.state === ContainerState.CONTAINER_EXITED);
+  return readAnswers(deps, {
+    sandboxes: sandboxAnswers.flatMap((answer) => answer?.status ?? []),
+    containers: containerAnswers.filter((container) => container !== undefined),
+  });
+}
+
+/** What the runtime has said of a pod, with the last words of its containers that have ended. */
+export async function readAnswers(
+  deps: Pick<InspectDeps, "dataDirectory">,
+  answers: Omit<PodAnswers, "messages">,
+): Promise<ObservedPod | undefined> {
+  const ended = answers.containers.filter(({ status }) => status.state === ContainerState.CONTAINER_EXITED);
   const messages = await Promise.all(
     ended.map(async ({ status }) => [status.id, await readTerminationMessage(deps, status)] as const),
   );
-  return observePod({
-    sandboxes: sandboxAnswers.flatMap((answer) => answer?.status ?? []),
-    containers: found,
-    messages: new Map(messages),
-  });
+  return observePod({ ...answers, messages: new Map(messages) });
 }
 
 async function orGone<T>(answer: Promise<T>): Promise<T | undefined> {

@@ -1,4 +1,10 @@
-import type { Container, PodSandbox } from "../../cri/generated/cri.ts";
+import {
+  type Container,
+  ContainerState as CriState,
+  type PodSandbox,
+  PodSandboxState,
+} from "../../cri/generated/cri.ts";
+import type { ContainerState, ObservedPod } from "../observed-pod.ts";
 
 /** What the runtime lists under one pod's uid. */
 export interface PodListing {
@@ -33,10 +39,21 @@ export function listByPod(
   return listings;
 }
 
-/** Changes whenever a sandbox or container of the pod comes, goes or changes its state. */
-export function fingerprint({ sandboxes, containers }: PodListing): string {
-  return [...sandboxes, ...containers]
-    .map(({ id, state }) => `${id}:${state}`)
-    .sort()
-    .join(" ");
+/** Whether what is known of a pod is what the runtime lists of it: all that is there, in the states it is in. */
+export function isCurrent(observed: ObservedPod | undefined, listing: PodListing): boolean {
+  const known = [
+    ...(observed?.sandboxes ?? []).map(({ id, ready }) => `${id} ${ready}`),
+    ...(observed?.containers ?? []).map(({ id, state }) => `${id} ${state.kind}`),
+  ];
+  const listed = new Set([
+    ...listing.sandboxes.map(({ id, state }) => `${id} ${state === PodSandboxState.SANDBOX_READY}`),
+    ...listing.containers.map(({ id, state }) => `${id} ${stateKinds.get(state) ?? "unknown"}`),
+  ]);
+  return known.length === listed.size && known.every((one) => listed.has(one));
 }
+
+const stateKinds: ReadonlyMap<CriState, ContainerState["kind"]> = new Map([
+  [CriState.CONTAINER_CREATED, "created"],
+  [CriState.CONTAINER_RUNNING, "running"],
+  [CriState.CONTAINER_EXITED, "exited"],
+]);

@@ -8,7 +8,7 @@ import {
 import type { ContainerState, ObservedContainer, ObservedPod, ObservedSandbox } from "../observed-pod.ts";
 import { podLabels, readContainerAnnotations } from "./cri-labels.ts";
 
-interface PodAnswers {
+export interface PodAnswers {
   readonly sandboxes: readonly PodSandboxStatus[];
   /** CRI's status does not say which sandbox a container is in; its list does. */
   readonly containers: readonly { readonly sandboxId: string; readonly status: ContainerStatus }[];
@@ -33,6 +33,20 @@ export function observePod({
       .map(({ sandboxId, status }) => observeContainer(sandboxId, status, messages.get(status.id)))
       .sort(newestContainerFirst),
   };
+}
+
+/** A pod as it was known, with newer facts of some of its parts. */
+export function updateObserved(known: ObservedPod | undefined, newer: ObservedPod): ObservedPod {
+  if (!known) return newer;
+  return {
+    ...known,
+    sandboxes: replaceById(known.sandboxes, newer.sandboxes).sort(newestSandboxFirst),
+    containers: replaceById(known.containers, newer.containers).sort(newestContainerFirst),
+  };
+}
+
+function replaceById<T extends { readonly id: string }>(known: readonly T[], newer: readonly T[]): T[] {
+  return [...newer, ...known.filter(({ id }) => newer.every((one) => one.id !== id))];
 }
 
 function observeSandbox(status: PodSandboxStatus): ObservedSandbox {

@@ -5,7 +5,6 @@ import { status as grpcStatus } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Container, PodSpec } from "../../api/objects.ts";
 import type { EventToRecord } from "../../client/event-recorder.ts";
-import { ImageStatusResponse } from "../../cri/generated/cri.ts";
 import { defaultCpuSettings } from "./linux-resources.ts";
 import { makePodWith } from "./make-pod.fixture.ts";
 import { type ContainerDeps, type PrepareRequest, prepareContainer } from "./prepare-container.ts";
@@ -28,11 +27,7 @@ beforeEach(async () => {
       getService: async () => undefined,
       listServices: async () => [],
     },
-    cri: {
-      images: {
-        imageStatus: async () => ImageStatusResponse.fromPartial({ image: { uid: { value: 101n } } }),
-      },
-    },
+    imageUser: async () => ({ uid: 101 }),
     volumes: { resolveSubPath: async (volume, subPath, uid) => join(volume.hostPath, uid, subPath) },
     recorder: { record: (_, event) => void events.push(event) },
     node: () => ({
@@ -130,7 +125,7 @@ describe("prepareContainer", () => {
       code: grpcStatus.UNAVAILABLE,
       details: "gone",
     });
-    deps = { ...deps, cri: { images: { imageStatus: () => Promise.reject(unavailable) } } };
+    deps = { ...deps, imageUser: () => Promise.reject(unavailable) };
     await expect(prepare()).rejects.toMatchObject({
       reason: "CreateContainerConfigError",
       message: "rpc error: code = Unavailable desc = gone",
@@ -139,7 +134,7 @@ describe("prepareContainer", () => {
 
   test("an abort is no failure of the container", async () => {
     const signal = AbortSignal.abort(new Error("stopping"));
-    deps = { ...deps, cri: { images: { imageStatus: () => Promise.reject(new Error("cancelled")) } } };
+    deps = { ...deps, imageUser: () => Promise.reject(new Error("cancelled")) };
     await expect(prepare({}, { signal })).rejects.toThrow("stopping");
   });
 });

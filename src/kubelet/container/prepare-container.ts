@@ -2,14 +2,14 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Container, Pod } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
-import type { CriClient } from "../../cri/cri-client.ts";
 import { criErrorText } from "../../cri/error-text.ts";
-import { type ContainerConfig, ImageSpec, type Mount } from "../../cri/generated/cri.ts";
+import type { ContainerConfig, Mount } from "../../cri/generated/cri.ts";
 import { StartError } from "../start-error.ts";
 import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
 import { configError } from "./config-error.ts";
 import { buildContainerConfig } from "./container-config.ts";
-import { containerSecurity, type ImageUser } from "./container-security.ts";
+import { containerSecurity } from "./container-security.ts";
+import type { ImageUserReader } from "./image-user.ts";
 import { type CpuSettings, containerResources } from "./linux-resources.ts";
 import type { NodeFacts } from "./node-facts.ts";
 import { fileMount, hostsMount, planMounts, wantsHostsFile } from "./plan-mounts.ts";
@@ -22,7 +22,7 @@ import { makeMessageFile, writeHosts } from "./write-container-files.ts";
 
 export interface ContainerDeps {
   readonly sources: EnvironmentSources;
-  readonly cri: { readonly images: Pick<CriClient["images"], "imageStatus"> };
+  readonly imageUser: ImageUserReader;
   readonly volumes: Pick<PodVolumes, "resolveSubPath">;
   readonly recorder: EventRecorder;
   /** As they are now: addresses and what can be given change. */
@@ -74,7 +74,7 @@ async function prepare(deps: ContainerDeps, request: PrepareRequest): Promise<Co
   const podIps = pod.spec?.hostNetwork ? node.hostIps : request.podIps;
   const [environment, imageUser] = await Promise.all([
     containerEnvironment(deps, { ...request, podIps, node }),
-    readImageUser(deps, request),
+    deps.imageUser(request.imageRef, request.signal),
   ]);
   const security = {
     profilesDirectory: join(deps.dataDirectory, "seccomp"),
@@ -113,17 +113,6 @@ async function containerEnvironment(deps: ContainerDeps, request: WithNode): Pro
     deps.recorder.record(pod, { type: "Warning", reason: "InvalidEnvironmentVariableNames", message });
   }
   return environment;
-}
-
-/** Who says nothing runs as root. */
-async function readImageUser(
-  { cri }: ContainerDeps,
-  { imageRef, signal }: PrepareRequest,
-): Promise<ImageUser> {
-  const image = ImageSpec.fromPartial({ image: imageRef });
-  const { image: found } = await cri.images.imageStatus({ image, verbose: false }, { signal });
-  if (found?.uid) return { uid: Number(found.uid.value) };
-  return found?.username ? { username: found.username } : { uid: 0 };
 }
 
 async function containerMounts(

@@ -2,21 +2,17 @@ import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { EventToRecord } from "../../client/event-recorder.ts";
 import { defaultCpuSettings } from "./linux-resources.ts";
 import { makePod } from "./make-pod.fixture.ts";
 import { prepareSandbox, type SandboxDeps } from "./prepare-sandbox.ts";
 
 let root: string;
-let events: EventToRecord[];
 let deps: SandboxDeps;
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "sandbox-"));
-  events = [];
   await writeFile(join(root, "resolv.conf"), "nameserver 192.0.2.53\nsearch example.org\n");
   deps = {
-    recorder: { record: (_, event) => void events.push(event) },
     node: () => ({
       memoryBytes: 8e9,
       allocatable: {},
@@ -41,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 test("makes the log directory and reads the node's resolver", async () => {
-  const config = await prepareSandbox(deps, { pod: makePod(), attempt: 1 });
+  const { config, warnings } = await prepareSandbox(deps, { pod: makePod(), attempt: 1 });
   expect(config.metadata?.attempt).toBe(1);
   expect(config.dnsConfig).toEqual({
     servers: ["10.96.0.10"],
@@ -49,12 +45,12 @@ test("makes the log directory and reads the node's resolver", async () => {
     options: ["ndots:5"],
   });
   expect((await stat(config.logDirectory)).isDirectory()).toBe(true);
-  expect(events).toEqual([]);
+  expect(warnings).toEqual([]);
 });
 
 test("says what it changed to fit", async () => {
-  await prepareSandbox({ ...deps, clusterDns: [] }, { pod: makePod(), attempt: 0 });
-  expect(events.map(({ reason }) => reason)).toEqual(["MissingClusterDNS"]);
+  const { warnings } = await prepareSandbox({ ...deps, clusterDns: [] }, { pod: makePod(), attempt: 0 });
+  expect(warnings.map(({ reason }) => reason)).toEqual(["MissingClusterDNS"]);
 });
 
 test.each([

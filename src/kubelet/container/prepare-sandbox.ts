@@ -1,6 +1,6 @@
 import { mkdir, readFile } from "node:fs/promises";
 import type { Pod } from "../../api/objects.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { EventToRecord } from "../../client/event-recorder.ts";
 import type { PodSandboxConfig } from "../../cri/generated/cri.ts";
 import { StartError } from "../start-error.ts";
 import type { CgroupSettings } from "./cgroup-parent.ts";
@@ -12,7 +12,6 @@ import { podLogDirectory } from "./pod-paths.ts";
 import { buildSandboxConfig } from "./sandbox-config.ts";
 
 export interface SandboxDeps {
-  readonly recorder: EventRecorder;
   /** As they are now: addresses and what can be given change. */
   readonly node: () => NodeFacts;
   /** One directory a pod; upstream's is /var/log/pods. */
@@ -25,14 +24,20 @@ export interface SandboxDeps {
   readonly cpu: CpuSettings;
 }
 
+export interface PreparedSandbox {
+  readonly config: PodSandboxConfig;
+  /** What was changed to fit. */
+  readonly warnings: readonly EventToRecord[];
+}
+
 /**
- * The configuration of the pod's sandbox, with the directory for its logs made. Records what was changed to fit.
+ * The configuration of the pod's sandbox, with the directory for its logs made.
  * Throws a StartError, `FailedCreatePodSandBox`, whose message is the cause alone.
  */
 export async function prepareSandbox(
   deps: SandboxDeps,
   { pod, attempt }: { readonly pod: Pod; readonly attempt: number },
-): Promise<PodSandboxConfig> {
+): Promise<PreparedSandbox> {
   const { clusterDns, clusterDomain, cgroups, cpu, resolvConf } = deps;
   try {
     const logDirectory = podLogDirectory(deps.logsDirectory, pod);
@@ -50,8 +55,7 @@ export async function prepareSandbox(
       cpu,
     });
     await mkdir(logDirectory, { recursive: true, mode: 0o755 });
-    for (const warning of dns.warnings) deps.recorder.record(pod, warning);
-    return config;
+    return { config, warnings: dns.warnings };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     throw new StartError("FailedCreatePodSandBox", message, { cause: error });

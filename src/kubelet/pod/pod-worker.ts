@@ -1,7 +1,7 @@
 import type { Container, Pod } from "../../api/objects.ts";
 import { type BackoffPolicy, type BackoffState, backOff } from "../../lib/backoff.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
-import type { PodObserver } from "../pod-observer.ts";
+import type { PodObserver, PodPart } from "../pod-observer.ts";
 import type { Prober } from "../probe/prober.ts";
 import {
   isTerminalPhase,
@@ -10,6 +10,7 @@ import {
   type StatusFacts,
 } from "../status/status-facts.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
+import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
 import { decidePodActions, type PodPlan } from "./decide-pod-actions.ts";
 import { graceSeconds, type PodActionDeps, runPodActions } from "./run-pod-actions.ts";
 import { stopPod } from "./stop-pod.ts";
@@ -28,6 +29,7 @@ export interface PodWorkerDeps extends PodActionDeps {
   readonly observer: PodObserver;
   readonly prober: Prober;
   readonly writer: StatusWriter;
+  readonly volumes: PodVolumes;
   readonly specHash: (container: Container) => string;
   readonly maxRestartDelayMs: number;
   readonly generateStatus: (
@@ -69,6 +71,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   let crashLoops: PodPlan["crashLoops"] = new Map();
   let ending: PodEnding | undefined;
   let graceOverride: number | undefined;
+  let mounted: MountedVolumes | undefined;
   /** A plan that failed, and when it may be tried again. */
   let failed: { plan: string; state: BackoffState } | undefined;
   let markEnded = () => {};
@@ -111,7 +114,6 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
 
   /** Until the pod has done what it had to, or has to end. */
   async function live(signal: AbortSignal): Promise<void> {
-    await observer.refresh(uid);
     ending ??= observer.get(uid) ? undefined : deps.reject(subject.pod);
     noticed();
     while (!shouldEnd()) {
@@ -164,9 +166,12 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
         observed: observer.get(uid),
         actions: plan.actions,
         reports,
+        mountVolumes,
         signal: acting,
       });
       failed = succeeded ? undefined : failure(plan);
+      // Each action has looked at what it did.
+      if (succeeded) return;
     } catch (error) {
       signal.throwIfAborted();
       if (acting.aborted) return;
@@ -184,6 +189,12 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
     return { plan: description, state: backOff(retryPolicy, before, clock.now()) };
   }
 
+  /** Volumes that stand are kept up to date by themselves: containers that come later need not make them again. */
+  async function mountVolumes(signal: AbortSignal): Promise<MountedVolumes> {
+    mounted ??= await deps.volumes.setUp(subject.pod, signal);
+    return mounted;
+  }
+
   const reports = {
     sandboxProblem(problem: StartProblem | undefined) {
       sandboxProblem = problem;
@@ -194,8 +205,8 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       else problems.delete(name);
       publish();
     },
-    async acted() {
-      await observer.refresh(uid);
+    async acted(part?: PodPart) {
+      await (part ? observer.refreshPart(uid, part) : observer.refresh(uid));
     },
   };
 

@@ -1,22 +1,23 @@
 import type { Container, Pod } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import { criErrorText } from "../../cri/error-text.ts";
-import type { ContainerConfig, PodSandboxConfig } from "../../cri/generated/cri.ts";
+import type { ContainerConfig } from "../../cri/generated/cri.ts";
+import type { PreparedSandbox } from "../container/prepare-sandbox.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
 import type { ObservedPod } from "../observed-pod.ts";
+import type { PodPart } from "../pod-observer.ts";
 import { StartError } from "../start-error.ts";
 import type { StartProblem } from "../status/status-facts.ts";
-import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
+import type { MountedVolumes } from "../volume/pod-volumes.ts";
 import type { PodAction } from "./decide-pod-actions.ts";
 import { containerFieldPath, type KillDeps, killContainer } from "./kill-container.ts";
 import { runLifecycleHook } from "./run-lifecycle-hook.ts";
 
 export interface PodActionDeps extends KillDeps {
   readonly images: ImagePuller;
-  readonly volumes: PodVolumes;
   /** The runtime handler of the pod's RuntimeClass; throws when there is no such class. */
   readonly runtimeHandler: (pod: Pod) => string;
-  readonly prepareSandbox: (request: { pod: Pod; attempt: number }) => Promise<PodSandboxConfig>;
+  readonly prepareSandbox: (request: { pod: Pod; attempt: number }) => Promise<PreparedSandbox>;
   readonly prepareContainer: (request: ContainerRequest) => Promise<ContainerConfig>;
 }
 
@@ -35,8 +36,8 @@ export interface ContainerRequest {
 export interface StepReports {
   sandboxProblem(problem: StartProblem | undefined): void;
   containerProblem(name: string, problem: StartProblem | undefined): void;
-  /** Something changed in the runtime: the status need not wait for the rest of the plan. */
-  acted(): Promise<void>;
+  /** Something changed in the runtime, this part alone where it is given: the status need not wait for the rest. */
+  acted(part?: PodPart): Promise<void>;
 }
 
 export interface RunOptions {
@@ -44,6 +45,8 @@ export interface RunOptions {
   readonly observed: ObservedPod | undefined;
   readonly actions: readonly PodAction[];
   readonly reports: StepReports;
+  /** The pod's volumes, made where they are not there yet. */
+  readonly mountVolumes: (signal: AbortSignal) => Promise<MountedVolumes>;
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +57,6 @@ export interface RunOptions {
 export async function runPodActions(deps: PodActionDeps, options: RunOptions): Promise<boolean> {
   const { pod, actions, signal, reports } = options;
   let succeeded = true;
-  let volumes: MountedVolumes | undefined;
   for (const action of actions) {
     signal.throwIfAborted();
     switch (action.kind) {
@@ -67,21 +69,22 @@ export async function runPodActions(deps: PodActionDeps, options: RunOptions): P
           gracePeriodSeconds: action.why.gracePeriodSeconds ?? graceSeconds(pod),
           signal,
         });
+        await reports.acted();
         break;
       case "stopSandbox":
         await deps.cri.runtime.stopPodSandbox({ podSandboxId: action.sandbox.id }, { signal });
+        await reports.acted();
         break;
       case "createSandbox":
         if (!(await createSandbox(deps, { ...options, attempt: action.attempt }))) return false;
         break;
       case "startContainer": {
-        volumes ??= await setUpVolumes(deps, options);
+        const volumes = await mountVolumes(deps, options);
         if (!volumes) return false;
         if (!(await startContainer(deps, { ...options, action, volumes }))) succeeded = false;
         break;
       }
     }
-    await reports.acted();
   }
   return succeeded;
 }
@@ -91,12 +94,12 @@ export function graceSeconds(pod: Pod): number {
 }
 
 /** Undefined when they cannot be made; the pod's status and events say why. */
-async function setUpVolumes(
+async function mountVolumes(
   deps: PodActionDeps,
-  { pod, reports, signal }: RunOptions,
+  { pod, reports, mountVolumes: mount, signal }: RunOptions,
 ): Promise<MountedVolumes | undefined> {
   try {
-    return await deps.volumes.setUp(pod, signal);
+    return await mount(signal);
   } catch (error) {
     signal.throwIfAborted();
     const problem = { reason: "FailedMount", message: criErrorText(error) };
@@ -120,13 +123,15 @@ async function createSandbox(
       message: "Pod sandbox changed, it will be killed and re-created.",
     });
   }
-  if (!(await setUpVolumes(deps, options))) return false;
+  if (!(await mountVolumes(deps, options))) return false;
+  let sandboxId: string;
   try {
     const runtimeHandler = deps.runtimeHandler(pod);
-    const config = await deps.prepareSandbox({ pod, attempt });
-    await deps.cri.runtime.runPodSandbox({ config, runtimeHandler }, { signal, timeoutMs: 240_000 });
-    reports.sandboxProblem(undefined);
-    return true;
+    const { config, warnings } = await deps.prepareSandbox({ pod, attempt });
+    for (const warning of warnings) deps.recorder.record(pod, warning);
+    const request = { config, runtimeHandler };
+    const made = await deps.cri.runtime.runPodSandbox(request, { signal, timeoutMs: 240_000 });
+    sandboxId = made.podSandboxId;
   } catch (error) {
     signal.throwIfAborted();
     const message = `Failed to create pod sandbox: ${criErrorText(error)}`;
@@ -134,6 +139,9 @@ async function createSandbox(
     deps.recorder.record(pod, { type: "Warning", reason: "FailedCreatePodSandBox", message });
     return false;
   }
+  reports.sandboxProblem(undefined);
+  await reports.acted({ sandboxId });
+  return true;
 }
 
 type StartOptions = RunOptions & {
@@ -142,12 +150,26 @@ type StartOptions = RunOptions & {
 };
 
 async function startContainer(deps: PodActionDeps, options: StartOptions): Promise<boolean> {
-  const { pod, action, reports, signal } = options;
+  const { action, reports } = options;
+  const containerId = await orReport(deps, options, () => makeAndStart(deps, options));
+  if (containerId === undefined) return false;
+  // It runs already: probes and the status do not wait for the hook.
+  await reports.acted({ sandboxId: action.sandbox.id, containerId });
+  const hooked = await orReport(deps, options, () => runPostStart(deps, { ...options, containerId }));
+  if (!hooked) return false;
+  reports.containerProblem(action.container.name, undefined);
+  return true;
+}
+
+/** Undefined when it failed; the pod's status and events say why. */
+async function orReport<T>(
+  deps: PodActionDeps,
+  { pod, action, reports, signal }: StartOptions,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
   const { name } = action.container;
   try {
-    await makeAndStart(deps, options);
-    reports.containerProblem(name, undefined);
-    return true;
+    return await work();
   } catch (error) {
     signal.throwIfAborted();
     reports.containerProblem(name, problemOf(error));
@@ -155,11 +177,12 @@ async function startContainer(deps: PodActionDeps, options: StartOptions): Promi
     if (!(error instanceof StartError && error.recorded)) {
       recordFor(deps.recorder, pod, name)("Warning", "Failed", `Error: ${criErrorText(error)}`);
     }
-    return false;
+    return undefined;
   }
 }
 
-async function makeAndStart(deps: PodActionDeps, options: StartOptions): Promise<void> {
+/** The new container's id. */
+async function makeAndStart(deps: PodActionDeps, options: StartOptions): Promise<string> {
   const { pod, action, volumes, signal } = options;
   const { container, attempt, sandbox } = action;
   const record = recordFor(deps.recorder, pod, container.name);
@@ -177,24 +200,32 @@ async function makeAndStart(deps: PodActionDeps, options: StartOptions): Promise
   });
   if (action.replaces)
     await deps.cri.runtime.removeContainer({ containerId: action.replaces.id }, { signal });
-  const sandboxConfig = await deps.prepareSandbox({ pod, attempt: sandbox.attempt });
+  const { config: sandboxConfig } = await deps.prepareSandbox({ pod, attempt: sandbox.attempt });
   const { containerId } = await failingAs("CreateContainerError", () =>
     deps.cri.runtime.createContainer({ podSandboxId: sandbox.id, config, sandboxConfig }, { signal }),
   );
   record("Normal", "Created", "Container created");
   await failingAs("RunContainerError", () => deps.cri.runtime.startContainer({ containerId }, { signal }));
   record("Normal", "Started", "Container started");
+  return containerId;
+}
+
+type HookOptions = StartOptions & { readonly containerId: string };
+
+/** True once there is no hook, or it has succeeded. */
+async function runPostStart(deps: PodActionDeps, options: HookOptions): Promise<true> {
+  const { pod, action, containerId, signal } = options;
+  const { container, sandbox } = action;
   const postStart = container.lifecycle?.postStart;
-  if (!postStart) return;
-  // It runs already: probes and the status do not wait for the hook.
-  await options.reports.acted();
+  if (!postStart) return true;
   const podIp = sandbox.ips[0];
   try {
     await runLifecycleHook(deps, postStart, { pod, container, containerId, podIp, signal });
+    return true;
   } catch (error) {
     signal.throwIfAborted();
-    record("Warning", "FailedPostStartHook", "PostStartHook failed");
-    await stopAfterHook(deps, { ...options, containerId });
+    recordFor(deps.recorder, pod, container.name)("Warning", "FailedPostStartHook", "PostStartHook failed");
+    await stopAfterHook(deps, options);
     throw new StartError("PostStartHookError", criErrorText(error), { cause: error, recorded: true });
   }
 }
@@ -202,7 +233,7 @@ async function makeAndStart(deps: PodActionDeps, options: StartOptions): Promise
 /** A container whose postStart hook failed is not what was asked for: it goes, and is restarted by its policy. */
 async function stopAfterHook(
   deps: PodActionDeps,
-  { pod, action, containerId, signal }: StartOptions & { containerId: string },
+  { pod, action, containerId, signal }: HookOptions,
 ): Promise<void> {
   recordFor(deps.recorder, pod, action.container.name)("Normal", "Killing", "FailedPostStartHook");
   await deps.cri.runtime.stopContainer(

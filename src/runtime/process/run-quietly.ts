@@ -27,7 +27,10 @@ export function runQuietly(
   { input, env = {}, cwd, timeoutMs }: QuietOptions = {},
 ): Promise<QuietResult> {
   const place = cwd === undefined ? "" : `cd ${quote(cwd)} && `;
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)} `);
+  // The daemon's path of now, not of when the shell began.
+  const variables = Object.entries({ PATH: process.env.PATH ?? "", ...env }).map(
+    ([name, value]) => `${name}=${quote(value)} `,
+  );
   const program = `${place}${variables.join("")}${[command, ...args].map(quote).join(" ")}`;
   const end = unusedWord(input ?? "");
   const stdin = input === undefined ? "</dev/null" : `<<'${end}'\n${input.replace(/\n?$/, "\n")}${end}\n`;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defaultPod } from "../../../src/api/defaults/pod.ts";
 import type { Container, Pod, PodSpec } from "../../../src/api/objects.ts";
+import { createImageUserReader } from "../../../src/kubelet/container/image-user.ts";
 import { inspectPod } from "../../../src/kubelet/container/inspect-pod.ts";
 import { defaultCpuSettings } from "../../../src/kubelet/container/linux-resources.ts";
 import { listByPod } from "../../../src/kubelet/container/list-by-pod.ts";
@@ -43,7 +44,7 @@ function suite(driver: "oci" | "host", terminationMessagePath: string): void {
         getService: async () => undefined,
         listServices: async () => [],
       },
-      cri: runtime.client,
+      imageUser: createImageUserReader(runtime.client),
       volumes: { resolveSubPath: async (volume, subPath) => join(volume.hostPath, subPath) },
       recorder: { record() {} },
       node: () => ({ memoryBytes: 8e9, allocatable: { cpu: "2" }, hostIps: ["192.0.2.1"], machine }),
@@ -74,7 +75,7 @@ function suite(driver: "oci" | "host", terminationMessagePath: string): void {
     const [made] = pod.spec?.containers ?? [];
     if (!made) throw new Error("the pod has a container");
     const cri = runtime.client.runtime;
-    const sandboxConfig = await prepareSandbox(deps, { pod, attempt: 0 });
+    const { config: sandboxConfig } = await prepareSandbox(deps, { pod, attempt: 0 });
     const { podSandboxId } = await cri.runPodSandbox({ config: sandboxConfig, runtimeHandler: "" });
     const podIps = (await observe(pod))?.sandboxes[0]?.ips ?? [];
     const config = await prepareContainer(deps, {

@@ -1,0 +1,107 @@
+import type { Pod, ReplicaSet } from "../../api/objects.ts";
+import type { Client } from "../../client/client.ts";
+import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { Expectations } from "../../client/expectations.ts";
+import { controllerReference, keyOf } from "../controller-reference.ts";
+import { slowStart } from "../stateful-set/run-phases.ts";
+import { isConflict, isNamespaceTerminating, isNotFound } from "../status-errors.ts";
+import type { ReplicasPlan } from "./decide-replicas.ts";
+
+interface Deps {
+  readonly client: Pick<Client, "create" | "delete">;
+  readonly recorder: EventRecorder;
+  readonly expectations: Expectations;
+}
+
+/** Creates or deletes pods; fails with the first of what went wrong, after all that were tried have ended. */
+export async function actOnReplicas(
+  deps: Deps,
+  { set, plan }: { readonly set: ReplicaSet; readonly plan: ReplicasPlan },
+  signal: AbortSignal,
+): Promise<void> {
+  switch (plan.kind) {
+    case "keep":
+      return;
+    case "create":
+      return createPods(deps, { set, count: plan.count }, signal);
+    case "delete":
+      return deletePods(deps, { set, pods: plan.pods }, signal);
+  }
+}
+
+async function createPods(
+  { client, recorder, expectations }: Deps,
+  { set, count }: { readonly set: ReplicaSet; readonly count: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const key = keyOf(set);
+  const pod = newPod(set);
+  let created = 0;
+  expectations.expect(key, { creations: count });
+  try {
+    await slowStart(Array.from({ length: count }), async () => {
+      try {
+        const { metadata } = await client.create("pods", pod, { signal });
+        created++;
+        const message = `Created pod: ${metadata.name}`;
+        recorder.record(set, { type: "Normal", reason: "SuccessfulCreate", message });
+      } catch (error) {
+        if (isNamespaceTerminating(error)) return;
+        const message = `Error creating: ${textOf(error)}`;
+        recorder.record(set, { type: "Warning", reason: "FailedCreate", message });
+        throw error;
+      }
+    });
+  } finally {
+    for (let missing = count - created; missing > 0; missing--) expectations.creationObserved(key);
+  }
+}
+
+async function deletePods(
+  { client, recorder, expectations }: Deps,
+  { set, pods }: { readonly set: ReplicaSet; readonly pods: readonly Pod[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const key = keyOf(set);
+  expectations.expect(key, { deletions: pods.map(({ metadata }) => metadata.uid ?? "") });
+  const results = await Promise.allSettled(
+    pods.map(async ({ metadata: { namespace, name = "", uid = "" } }) => {
+      try {
+        // This one, and not another that has taken its place meanwhile.
+        await client.delete("pods", { namespace, name }, { preconditions: { uid }, signal });
+        recorder.record(set, { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${name}` });
+      } catch (error) {
+        expectations.deletionObserved(key, uid);
+        if (isNotFound(error) || isConflict(error)) return;
+        const message = `Error deleting: ${textOf(error)}`;
+        recorder.record(set, { type: "Warning", reason: "FailedDelete", message });
+        throw new Error(`unable to delete pods: ${textOf(error)}`, { cause: error });
+      }
+    }),
+  );
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed) throw failed.reason;
+}
+
+function newPod(set: ReplicaSet): Pod {
+  const { name = "", namespace } = set.metadata;
+  const { metadata = {}, spec } = set.spec?.template ?? {};
+  const { labels, annotations, finalizers } = metadata;
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      generateName: `${name}-`,
+      namespace,
+      ...(labels && { labels }),
+      ...(annotations && { annotations }),
+      ...(finalizers && { finalizers }),
+      ownerReferences: [controllerReference(set)],
+    },
+    spec,
+  };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

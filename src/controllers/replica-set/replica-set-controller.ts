@@ -1,0 +1,133 @@
+import type { Pod, ReplicaSet } from "../../api/objects.ts";
+import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
+import { createExpectations } from "../../client/expectations.ts";
+import type { Change } from "../../client/informer.ts";
+import type { WorkQueue } from "../../client/work-queue.ts";
+import { claimObjects, decideClaim } from "../claim-objects.ts";
+import { controllerOf, keyOf } from "../controller-reference.ts";
+import { orphanedIn } from "../informers.ts";
+import { ownerOf } from "../owner-of.ts";
+import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
+import { hasEnded, isTerminating } from "../stateful-set/pod-state.ts";
+import { isConflict } from "../status-errors.ts";
+import { actOnReplicas } from "./act-on-replicas.ts";
+import { decideReplicas } from "./decide-replicas.ts";
+import { decideStatus } from "./decide-status.ts";
+
+/** Keeps as many pods as ReplicaSets ask for, until the signal aborts. */
+export function runReplicaSetController(context: ControllerContext, signal: AbortSignal): Promise<void> {
+  const { client, clock, informers } = context;
+  const recorder = context.recorder("replicaset-controller");
+  const sets = informers.of("replicasets");
+  const pods = informers.of("pods");
+  const expectations = createExpectations({ clock });
+
+  function watch(queue: Pick<WorkQueue, "add">): void {
+    sets.onChange(({ kind, object }) => {
+      // Another set of that name starts anew.
+      if (kind === "deleted") expectations.forget(keyOf(object));
+      queue.add(keyOf(object));
+    });
+    pods.onChange((change) => {
+      for (const pod of concerned(change)) {
+        for (const set of setsOf(pod)) {
+          observe(keyOf(set), change);
+          queue.add(keyOf(set));
+        }
+      }
+    });
+  }
+
+  function setsOf(pod: Pod): readonly ReplicaSet[] {
+    if (controllerOf(pod)) {
+      const owner = ownerOf(pod, "ReplicaSet", sets);
+      return owner ? [owner] : [];
+    }
+    return sets.byIndex("namespace", pod.metadata.namespace ?? "").filter((set) => selects(set, pod));
+  }
+
+  function observe(key: string, { kind, object }: Change<Pod>): void {
+    const gone = kind === "deleted" || isTerminating(object);
+    if (gone) expectations.deletionObserved(key, object.metadata.uid ?? "");
+    // One that comes to be seen only when it goes already was created all the same.
+    if (kind === "added" && controllerOf(object)) expectations.creationObserved(key);
+  }
+
+  async function reconcile(key: string): Promise<Reconciled> {
+    const set = sets.get(key);
+    if (!set) return undefined;
+    const { active, terminating } = await ownPods(set);
+    let failure: unknown;
+    if (expectations.satisfied(key)) {
+      const plan = decideReplicas({ set, active, related: () => relatedPods(set, active), now: clock.now() });
+      try {
+        await actOnReplicas({ client, recorder, expectations }, { set, plan }, signal);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    const decision = decideStatus({
+      set,
+      active,
+      terminating,
+      ...(failure instanceof Error && { failure: failure.message }),
+      now: clock.now(),
+    });
+    if (decision.status) await writeStatus({ ...set, status: decision.status });
+    if (failure) throw failure;
+    return decision.againAfterMs === undefined ? undefined : { againAfterMs: decision.againAfterMs };
+  }
+
+  async function ownPods(set: ReplicaSet) {
+    const { namespace = "", uid = "" } = set.metadata;
+    const own = pods.byIndex("controller", uid);
+    const candidates = [...own, ...pods.byIndex("controller", orphanedIn(namespace))].filter(isActive);
+    const claim = decideClaim(set, candidates, (pod) => selects(set, pod));
+    const active = await claimObjects({
+      client,
+      resource: "pods",
+      ownerResource: "replicasets",
+      owner: set,
+      claim,
+      signal,
+    });
+    const terminating = own.filter((pod) => isTerminating(pod) && !hasEnded(pod) && selects(set, pod));
+    return { active, terminating };
+  }
+
+  /** Those of all sets of one Deployment, so that a node with many of them gives up some first. */
+  function relatedPods(set: ReplicaSet, own: readonly Pod[]): readonly Pod[] {
+    const owner = controllerOf(set);
+    if (!owner) return own;
+    return sets
+      .byIndex("controller", owner.uid)
+      .flatMap(({ metadata }) => pods.byIndex("controller", metadata.uid ?? ""))
+      .filter(isActive);
+  }
+
+  async function writeStatus(set: ReplicaSet): Promise<void> {
+    try {
+      await client.update("replicasets", set, { subresource: "status", signal });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+  }
+
+  return runController(context, { name: "replicaset", watch, reconcile }, signal);
+}
+
+function isActive(pod: Pod): boolean {
+  return !hasEnded(pod) && !isTerminating(pod);
+}
+
+/** A pod that changes hands concerns the one that had it, too. */
+function concerned(change: Change<Pod>): readonly Pod[] {
+  if (change.kind !== "changed") return [change.object];
+  const changesHands = controllerOf(change.previous)?.uid !== controllerOf(change.object)?.uid;
+  return changesHands ? [change.previous, change.object] : [change.object];
+}
+
+function selects({ spec }: ReplicaSet, { metadata }: Pod): boolean {
+  const selector = labelSelectorOf(spec?.selector);
+  return selector !== undefined && selector.length > 0 && matchesLabels(selector, metadata.labels);
+}

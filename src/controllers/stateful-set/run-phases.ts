@@ -1,0 +1,180 @@
+import type { KubeObject, PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
+import { StatusError } from "../../api/status-error.ts";
+import type { Client } from "../../client/client.ts";
+import type { EventRecorder } from "../../client/event-recorder.ts";
+import type { PodAction, PodActions, StatefulSetPlan } from "./stateful-set-facts.ts";
+
+export interface ActDeps {
+  readonly client: Client;
+  readonly recorder: EventRecorder;
+}
+
+/** As many requests as may be under way at once. */
+const maxBatch = 500;
+
+/** Does what was planned; answers with the actions that were done, and with what went wrong. */
+export async function runPhases(
+  deps: ActDeps,
+  { set, phases, burst }: Pick<StatefulSetPlan, "phases" | "burst"> & { readonly set: StatefulSet },
+  signal: AbortSignal,
+): Promise<{ readonly done: ReadonlySet<PodAction>; readonly failure?: unknown }> {
+  const done = new Set<PodAction>();
+  const runPod = async (actions: PodActions) => {
+    for (const action of actions) {
+      await act(deps, { set, action, signal });
+      done.add(action);
+    }
+  };
+  try {
+    for (const pods of phases) await (burst ? slowStart(pods, runPod) : oneByOne(pods, runPod));
+    return { done };
+  } catch (failure) {
+    return { done, failure };
+  }
+}
+
+async function oneByOne<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  for (const item of items) await run(item);
+}
+
+/** One, then twice as many each time: when the first of them fails, thousands need not fail the same way. */
+export async function slowStart<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  for (let from = 0, size = 1; from < items.length; from += size, size = Math.min(2 * size, maxBatch)) {
+    const results = await Promise.allSettled(items.slice(from, from + size).map(run));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed) throw failed.reason;
+  }
+}
+
+interface Acting<Action> {
+  readonly set: StatefulSet;
+  readonly action: Action;
+  readonly signal: AbortSignal;
+}
+
+type Of<Kind extends PodAction["kind"]> = Acting<Extract<PodAction, { kind: Kind }>>;
+
+async function act(deps: ActDeps, { set, action, signal }: Acting<PodAction>): Promise<void> {
+  switch (action.kind) {
+    case "createClaim":
+      return createClaim(deps, { set, action, signal });
+    case "ownClaim":
+      return ownClaim(deps, { set, action, signal });
+    case "createPod":
+      return createPod(deps, { set, action, signal });
+    case "correctPod":
+      return told(deps, { verb: "Update", set, pod: action.pod }, async () => {
+        await deps.client.update("pods", action.pod, { signal });
+      });
+    case "deletePod":
+      return deletePod(deps, { set, action, signal });
+    case "fail":
+      return told(
+        deps,
+        { verb: action.verb === "create" ? "Create" : "Update", set, pod: action.pod },
+        async () => {
+          throw new Error(action.message);
+        },
+      );
+    case "warn":
+      return deps.recorder.record(set, { type: "Warning", reason: action.reason, message: action.message });
+  }
+}
+
+async function createClaim({ client, recorder }: ActDeps, { set, action, signal }: Of<"createClaim">) {
+  const { pod, claim } = action;
+  const subject = `Create Claim ${claim.metadata.name}`;
+  const place = `Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`;
+  try {
+    await client.create("persistentvolumeclaims", claim, { signal });
+  } catch (error) {
+    // Somebody was faster, or it is there and not seen yet: the next look tells which claim it is.
+    if (!isReason(error, "AlreadyExists")) {
+      const message = `${subject} for ${place} failed error: ${textOf(error)}`;
+      recorder.record(set, { type: "Warning", reason: "FailedCreate", message });
+    }
+    throw new Error(`failed to create PVC ${claim.metadata.name}: ${textOf(error)}`, { cause: error });
+  }
+  recorder.record(set, {
+    type: "Normal",
+    reason: "SuccessfulCreate",
+    message: `${subject} ${place} success`,
+  });
+}
+
+async function ownClaim(deps: ActDeps, { set, action, signal }: Of<"ownClaim">): Promise<void> {
+  const { pod, claim, owners } = action;
+  const next: PersistentVolumeClaim = { ...claim, metadata: { ...claim.metadata, ownerReferences: owners } };
+  try {
+    await deps.client.update("persistentvolumeclaims", next, { signal });
+  } catch (error) {
+    const text = `could not update claim ${claim.metadata.name} for delete policy ownerRefs: ${textOf(error)}`;
+    if (!isReason(error, "Conflict")) recordPodEvent(deps, { verb: "Update", set, pod, failure: text });
+    throw new Error(text, { cause: error });
+  }
+}
+
+async function createPod(deps: ActDeps, { set, action, signal }: Of<"createPod">): Promise<void> {
+  const { pod } = action;
+  try {
+    await deps.client.create("pods", pod, { signal });
+  } catch (error) {
+    // Somebody else's pod of that name, or ours that is not seen yet: never a second one.
+    if (!isReason(error, "AlreadyExists")) {
+      recordPodEvent(deps, { verb: "Create", set, pod, failure: textOf(error) });
+    }
+    throw error;
+  }
+  recordPodEvent(deps, { verb: "Create", set, pod });
+}
+
+async function deletePod(deps: ActDeps, { set, action, signal }: Of<"deletePod">): Promise<void> {
+  const { pod } = action;
+  const { namespace, name = "", uid } = pod.metadata;
+  try {
+    // This one, and not another that has taken its place meanwhile.
+    await deps.client.delete("pods", { namespace, name }, { preconditions: { uid }, signal });
+  } catch (error) {
+    if (!isReason(error, "NotFound") && !isReason(error, "Conflict")) {
+      recordPodEvent(deps, { verb: "Delete", set, pod, failure: textOf(error) });
+      throw error;
+    }
+  }
+  recordPodEvent(deps, { verb: "Delete", set, pod });
+}
+
+interface PodEvent {
+  readonly verb: "Create" | "Update" | "Delete";
+  readonly set: StatefulSet;
+  readonly pod: Pod;
+  readonly failure?: string;
+}
+
+async function told(deps: ActDeps, event: PodEvent, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    recordPodEvent(deps, { ...event, failure: textOf(error) });
+    throw error;
+  }
+  recordPodEvent(deps, event);
+}
+
+function recordPodEvent({ recorder }: ActDeps, { verb, set, pod, failure }: PodEvent): void {
+  const about: KubeObject = set;
+  const what = `${verb} Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`;
+  recorder.record(
+    about,
+    failure === undefined
+      ? { type: "Normal", reason: `Successful${verb}`, message: `${what} successful` }
+      : { type: "Warning", reason: `Failed${verb}`, message: `${what} failed error: ${failure}` },
+  );
+}
+
+function isReason(error: unknown, reason: string): boolean {
+  return error instanceof StatusError && error.reason === reason;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

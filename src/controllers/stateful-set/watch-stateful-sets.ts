@@ -1,0 +1,78 @@
+import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
+import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
+import type { Expectations } from "../../client/expectations.ts";
+import type { Change } from "../../client/informer.ts";
+import type { WorkQueue } from "../../client/work-queue.ts";
+import { controllerOf, keyOf } from "../controller-reference.ts";
+import type { Informers } from "../informers.ts";
+import { isMemberOf } from "./identity.ts";
+
+interface WatchDeps {
+  readonly informers: Informers;
+  readonly expectations: Pick<Expectations, "creationObserved" | "deletionObserved">;
+}
+
+/** Which sets a change of a set, a pod or a claim concerns. */
+export function watchStatefulSets(
+  { informers, expectations }: WatchDeps,
+  queue: Pick<WorkQueue, "add">,
+): void {
+  const sets = informers.of("statefulsets");
+  sets.onChange(({ object }) => queue.add(keyOf(object)));
+
+  informers.of("pods").onChange((change) => {
+    for (const pod of podsOf(change)) {
+      for (const key of keysOfPod(pod)) {
+        observe(key, change);
+        queue.add(key);
+      }
+    }
+  });
+
+  informers.of("persistentvolumeclaims").onChange((change) => {
+    // A set may wait for a claim to go before it can have it made anew.
+    if (change.kind !== "deleted") return;
+    for (const set of setsOfClaim(change.object)) queue.add(keyOf(set));
+  });
+
+  function keysOfPod(pod: Pod): readonly string[] {
+    const controller = controllerOf(pod);
+    const { namespace = "" } = pod.metadata;
+    if (!controller) {
+      return sets
+        .byIndex("namespace", namespace)
+        .filter((set) => isMemberOf(set, pod) && selects(set, pod))
+        .map(keyOf);
+    }
+    if (controller.kind !== "StatefulSet") return [];
+    const key = `${namespace}/${controller.name}`;
+    return sets.get(key)?.metadata.uid === controller.uid ? [key] : [];
+  }
+
+  function observe(key: string, { kind, object }: Change<Pod>): void {
+    if (kind === "added") expectations.creationObserved(key);
+    if (kind === "deleted" || object.metadata.deletionTimestamp) {
+      expectations.deletionObserved(key, object.metadata.uid ?? "");
+    }
+  }
+
+  function setsOfClaim({ metadata: { name = "", namespace = "" } }: PersistentVolumeClaim) {
+    const prefixes = ({ metadata, spec }: StatefulSet) =>
+      spec?.volumeClaimTemplates?.map((template) => `${template.metadata?.name}-${metadata.name}-`) ?? [];
+    return sets
+      .byIndex("namespace", namespace)
+      .filter((set) => prefixes(set).some((prefix) => name.startsWith(prefix)));
+  }
+}
+
+/** A pod that changes hands concerns both. */
+function podsOf(change: Change<Pod>): readonly Pod[] {
+  if (change.kind !== "changed") return [change.object];
+  const [before, now] = [controllerOf(change.previous)?.uid, controllerOf(change.object)?.uid];
+  return before === now ? [change.object] : [change.previous, change.object];
+}
+
+function selects({ spec }: StatefulSet, { metadata }: Pod): boolean {
+  const selector = labelSelectorOf(spec?.selector);
+  return selector !== undefined && matchesLabels(selector, metadata.labels);
+}

@@ -1,0 +1,324 @@
+import { describe, expect, test } from "vitest";
+import type { Container, ContainerStatus, Event, Pod, PodCondition } from "../../api/objects.ts";
+import { explainPod } from "./explain-pod.ts";
+import type { PodFacts, PullFacts } from "./explanation.ts";
+
+const now = Date.parse("2026-01-01T00:01:00Z");
+
+interface Given {
+  name: string;
+  metadata?: Partial<Pod["metadata"]>;
+  containers?: readonly Partial<Container>[];
+  initContainers?: readonly Partial<Container>[];
+  nodeName?: string;
+  status?: Pod["status"];
+  events?: readonly { reason: string; message: string; at?: string }[];
+  pulls?: readonly PullFacts[];
+  spec?: object;
+  stage: string;
+  because: RegExp;
+  heals: boolean;
+  fix?: RegExp;
+}
+
+const condition = (type: string, status: string, more: Partial<PodCondition> = {}): PodCondition => ({
+  type,
+  status,
+  lastTransitionTime: "2026-01-01T00:00:10Z",
+  ...more,
+});
+const scheduled = condition("PodScheduled", "True");
+const sandboxed = [scheduled, condition("PodReadyToStartContainers", "True")];
+const status = (name: string, more: Partial<ContainerStatus>): ContainerStatus => ({
+  name,
+  image: "i",
+  imageID: "",
+  ready: false,
+  restartCount: 0,
+  ...more,
+});
+const waiting = (reason: string, message = "") => status("c", { state: { waiting: { reason, message } } });
+const running = { running: { startedAt: "2026-01-01T00:00:30Z" } };
+
+function factsOf(given: Given): PodFacts {
+  const named = (list: readonly Partial<Container>[] = []) =>
+    list.map((container) => ({ name: "c", image: "web:1", ...container }));
+  return {
+    pod: {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        name: "p",
+        namespace: "shop",
+        uid: "u",
+        creationTimestamp: "2026-01-01T00:00:00Z",
+        ...given.metadata,
+      },
+      spec: {
+        containers: named(given.containers ?? [{}]),
+        initContainers: named(given.initContainers),
+        ...(given.nodeName !== "" && { nodeName: given.nodeName ?? "n" }),
+        ...given.spec,
+      },
+      ...(given.status && { status: given.status }),
+    },
+    events: (given.events ?? []).map(
+      ({ at = "2026-01-01T00:00:50Z", ...event }): Event => ({
+        apiVersion: "v1",
+        kind: "Event",
+        metadata: {},
+        involvedObject: {},
+        lastTimestamp: at,
+        ...event,
+      }),
+    ),
+    pulls: given.pulls ?? [],
+    now,
+  };
+}
+
+describe("why a pod does not start", () => {
+  test.each<Given>([
+    {
+      name: "nobody has scheduled it",
+      nodeName: "",
+      stage: "scheduling",
+      because: /No scheduler has looked at it yet; it waits for default-scheduler/,
+      heals: true,
+      fix: /spec\.schedulerName/,
+    },
+    {
+      name: "no node has room",
+      nodeName: "",
+      status: {
+        conditions: [
+          condition("PodScheduled", "False", {
+            reason: "Unschedulable",
+            message: "0/1 nodes are available: 1 Insufficient cpu. no new claims.",
+          }),
+        ],
+      },
+      stage: "scheduling",
+      because: /Insufficient cpu/,
+      heals: true,
+      fix: /lower resources\.requests/,
+    },
+    {
+      name: "a gate holds it",
+      nodeName: "",
+      spec: { schedulingGates: [{ name: "example.com/quota" }] },
+      status: { conditions: [condition("PodScheduled", "False", { reason: "SchedulingGated" })] },
+      stage: "scheduling",
+      because: /example\.com\/quota/,
+      heals: false,
+      fix: /spec\.schedulingGates/,
+    },
+    {
+      name: "the kubelet is silent",
+      status: { conditions: [scheduled] },
+      stage: "sandbox",
+      because: /kubelet of n has not begun/,
+      heals: true,
+      fix: /kubectl get node n/,
+    },
+    {
+      name: "a config map is missing for a volume",
+      status: {
+        conditions: [
+          scheduled,
+          condition("PodReadyToStartContainers", "False", {
+            reason: "FailedMount",
+            message: 'MountVolume.SetUp failed for volume "v" : configmap "cm" not found',
+          }),
+        ],
+      },
+      stage: "volumes",
+      because: /configmap "cm" not found/,
+      heals: false,
+      fix: /kubectl create configmap cm -n shop/,
+    },
+    {
+      name: "the same on a cluster that has only events",
+      status: { conditions: [scheduled] },
+      events: [
+        { reason: "FailedMount", message: 'MountVolume.SetUp failed for volume "v" : secret "s" not found' },
+      ],
+      stage: "volumes",
+      because: /secret "s" not found/,
+      heals: false,
+      fix: /kubectl create secret generic s -n shop/,
+    },
+    {
+      name: "the network plugin fails",
+      status: { conditions: [scheduled, condition("PodReadyToStartContainers", "False")] },
+      events: [{ reason: "FailedCreatePodSandBox", message: "Failed to create pod sandbox: no addresses" }],
+      stage: "sandbox",
+      because: /no addresses/,
+      heals: true,
+      fix: /network plugin/,
+    },
+    {
+      name: "an image comes along",
+      status: { conditions: sandboxed, containerStatuses: [waiting("ContainerCreating")] },
+      pulls: [
+        {
+          image: "web:1",
+          container: "c",
+          startedAt: "2026-01-01T00:00:50Z",
+          offset: 50 * 2 ** 20,
+          total: 150 * 2 ** 20,
+        },
+      ],
+      stage: "pulling",
+      because: /web:1 is being pulled: 50 of 150 MiB, about 20 s left/,
+      heals: true,
+    },
+    {
+      name: "an image is pulled by another kubelet",
+      status: { conditions: sandboxed, containerStatuses: [waiting("ContainerCreating")] },
+      events: [{ reason: "Pulling", message: 'Pulling image "web:1"' }],
+      stage: "pulling",
+      because: /Pulling image "web:1"/,
+      heals: true,
+    },
+    {
+      name: "the registry is away",
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [waiting("ImagePullBackOff", "Back-off pulling image")],
+      },
+      stage: "pulling",
+      because: /ImagePullBackOff: Back-off pulling image/,
+      heals: true,
+      fix: /imagePullSecrets/,
+    },
+    {
+      name: "the image's name cannot be read",
+      status: { conditions: sandboxed, containerStatuses: [waiting("InvalidImageName", "no")] },
+      stage: "pulling",
+      because: /InvalidImageName/,
+      heals: false,
+      fix: /kubectl set image pod\/p -n shop c=IMAGE/,
+    },
+    {
+      name: "a key is missing",
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [
+          waiting("CreateContainerConfigError", "couldn't find key k in ConfigMap shop/cm"),
+        ],
+      },
+      stage: "creating",
+      because: /couldn't find key k/,
+      heals: false,
+      fix: /add the key k: kubectl edit configmap cm -n shop/,
+    },
+    {
+      name: "it crashes",
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [
+          {
+            ...waiting("CrashLoopBackOff", "back-off 20s restarting failed container=c"),
+            restartCount: 3,
+            lastState: { terminated: { exitCode: 3, reason: "Error" } },
+          },
+        ],
+      },
+      stage: "crashing",
+      because: /exit code 3 \(Error\), 3 restarts so far; the next start waits 20s/,
+      heals: true,
+      fix: /kubectl logs p -n shop -c c --previous/,
+    },
+    {
+      name: "of two containers, the one that cannot heal",
+      containers: [{ name: "c" }, { name: "d" }],
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [
+          waiting("ErrImagePull"),
+          status("d", { state: { waiting: { reason: "ErrImageNeverPull", message: "not here" } } }),
+        ],
+      },
+      stage: "creating",
+      because: /Container d waits: ErrImageNeverPull/,
+      heals: false,
+      fix: /IfNotPresent/,
+    },
+    {
+      name: "an init container runs",
+      initContainers: [{ name: "i" }],
+      status: { conditions: sandboxed, initContainerStatuses: [status("i", { state: running })] },
+      stage: "init",
+      because: /Init container i runs/,
+      heals: true,
+      fix: /kubectl logs p -n shop -c i/,
+    },
+    {
+      name: "a startup probe goes on",
+      containers: [{ startupProbe: { periodSeconds: 10, failureThreshold: 30 } }],
+      status: { conditions: sandboxed, containerStatuses: [status("c", { state: running, started: false })] },
+      events: [{ reason: "Unhealthy", message: "Startup probe failed: HTTP 503" }],
+      stage: "starting",
+      because: /30 s of at most 300 s are used; Startup probe failed: HTTP 503/,
+      heals: true,
+      fix: /failureThreshold/,
+    },
+    {
+      name: "not ready",
+      status: { conditions: sandboxed, containerStatuses: [status("c", { state: running, started: true })] },
+      events: [{ reason: "Unhealthy", message: "Readiness probe failed: no" }],
+      stage: "readiness",
+      because: /has started and is not ready: Readiness probe failed: no/,
+      heals: true,
+      fix: /kubectl logs/,
+    },
+    {
+      name: "a readiness gate",
+      spec: { readinessGates: [{ conditionType: "example.com/lb" }] },
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [status("c", { state: running, started: true, ready: true })],
+      },
+      stage: "readiness",
+      because: /example\.com\/lb is not True/,
+      heals: true,
+      fix: /sets the condition/,
+    },
+    {
+      name: "ready",
+      status: {
+        conditions: [...sandboxed, condition("Ready", "True")],
+        containerStatuses: [status("c", { state: running, started: true, ready: true })],
+      },
+      stage: "ready",
+      because: /ready/,
+      heals: true,
+    },
+    {
+      name: "failed",
+      status: {
+        phase: "Failed",
+        containerStatuses: [status("c", { state: { terminated: { exitCode: 7 } } })],
+      },
+      stage: "ended",
+      because: /It failed: container c ended with exit code 7/,
+      heals: false,
+      fix: /kubectl logs p -n shop -c c/,
+    },
+    {
+      name: "on its way out",
+      metadata: { deletionTimestamp: "2026-01-01T00:00:55Z", finalizers: ["example.com/f"] },
+      stage: "terminating",
+      because: /finalizers hold it: example\.com\/f/,
+      heals: true,
+    },
+  ])("$name", (given) => {
+    const explanation = explainPod(factsOf(given));
+    expect(explanation.stage).toBe(given.stage);
+    expect(explanation.because).toMatch(given.because);
+    expect(explanation.healsByItself).toBe(given.heals);
+    if (given.fix) expect(explanation.fix).toMatch(given.fix);
+    else expect(explanation.fix).toBeUndefined();
+  });
+});

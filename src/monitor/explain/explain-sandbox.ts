@@ -1,0 +1,48 @@
+import { type Explanation, lastEvent, namespaceFlag, type PodFacts, timeOf } from "./explanation.ts";
+
+const missingObject = /(secret|configmap) "([^"]+)" not found/i;
+
+/** A pod that has a node, and not yet all that its containers are started in: volumes, network, sandbox. */
+export function explainSandbox(facts: PodFacts): Explanation {
+  const { pod } = facts;
+  const condition = pod.status?.conditions?.find(({ type }) => type === "PodReadyToStartContainers");
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  const since =
+    condition?.lastTransitionTime ?? scheduled?.lastTransitionTime ?? pod.metadata.creationTimestamp;
+  const problem = sandboxProblem(facts);
+  if (!problem) {
+    const node = pod.spec?.nodeName;
+    const because = condition
+      ? `The node ${node} is making its volumes, network and sandbox.`
+      : `The kubelet of ${node} has not begun with it.`;
+    const fix = condition ? undefined : `if it stays so, see that the node lives: kubectl get node ${node}`;
+    return { stage: "sandbox", since, because, healsByItself: true, fix };
+  }
+  const { reason, message } = problem;
+  if (reason === "FailedCreatePodSandBox") {
+    const fix = /handler|runtimeclass|no runtime for/i.test(message)
+      ? "correct spec.runtimeClassName, or give the node's runtime that handler: kubectl get runtimeclasses"
+      : `look at the network plugin and the runtime of node ${pod.spec?.nodeName}`;
+    return { stage: "sandbox", since, because: message, healsByItself: true, fix };
+  }
+  const [, kind, name] = missingObject.exec(message) ?? [];
+  const create = kind?.toLowerCase() === "secret" ? "secret generic" : "configmap";
+  const fix = name
+    ? `create it, and the pod starts by itself: kubectl create ${create} ${name}${namespaceFlag(pod)} --from-literal=KEY=VALUE`
+    : `look at its volumes: kubectl describe pod ${pod.metadata.name}${namespaceFlag(pod)}`;
+  return { stage: "volumes", since, because: message, healsByItself: !name, fix };
+}
+
+/** From the condition, which says why since it is Kindling's kubelet; else from the newest event about it. */
+function sandboxProblem(facts: PodFacts): { reason: string; message: string } | undefined {
+  const condition = facts.pod.status?.conditions?.find(({ type }) => type === "PodReadyToStartContainers");
+  const reasons = ["FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"];
+  if (condition?.reason && reasons.includes(condition.reason) && condition.message) {
+    return { reason: condition.reason, message: condition.message };
+  }
+  const event = lastEvent(facts, ...reasons);
+  // What failed before the sandbox stood the last time is history.
+  const before = condition?.status === "True" ? Date.parse(condition.lastTransitionTime ?? "") : 0;
+  if (!event?.message || timeOf(event) < before) return undefined;
+  return { reason: event.reason ?? "", message: event.message };
+}

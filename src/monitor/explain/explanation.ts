@@ -1,0 +1,70 @@
+import type { Event, Pod } from "../../api/objects.ts";
+
+/** All that is known of a pod when somebody asks why it does not start. */
+export interface PodFacts {
+  readonly pod: Pod;
+  /** About the pod, in any order. */
+  readonly events: readonly Event[];
+  /** What the node's kubelet says of pulls for the pod; empty where the kubelet cannot say. */
+  readonly pulls: readonly PullFacts[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export interface PullFacts {
+  readonly image: string;
+  readonly container: string;
+  readonly startedAt: string;
+  readonly offset: number;
+  /** 0 as long as it is not known. */
+  readonly total: number;
+}
+
+export type Stage =
+  | "scheduling"
+  | "volumes"
+  | "sandbox"
+  | "init"
+  | "pulling"
+  | "creating"
+  | "starting"
+  | "readiness"
+  | "ready"
+  | "crashing"
+  | "ended"
+  | "terminating";
+
+/** Where a pod is on its way, what it waits for there, and what would help. */
+export interface Explanation {
+  readonly stage: Stage;
+  /** When it came to this stage, where that is known. */
+  readonly since: string | undefined;
+  /** One sentence. */
+  readonly because: string;
+  readonly healsByItself: boolean;
+  /** What to change, or a command to run. */
+  readonly fix: string | undefined;
+}
+
+/** The name in commands: `-n NAMESPACE` only where it is needed. */
+export function inCommands({ metadata }: Pod): string {
+  const { namespace = "default", name = "" } = metadata;
+  return namespace === "default" ? name : `${name} -n ${namespace}`;
+}
+
+export function namespaceFlag({ metadata }: Pod): string {
+  const { namespace = "default" } = metadata;
+  return namespace === "default" ? "" : ` -n ${namespace}`;
+}
+
+/** The newest event of one of these reasons. */
+export function lastEvent({ events }: PodFacts, ...reasons: readonly string[]): Event | undefined {
+  return events
+    .filter(({ reason }) => reasons.includes(reason ?? ""))
+    .toSorted((a, b) => timeOf(b) - timeOf(a))[0];
+}
+
+export function timeOf(event: Event): number {
+  const time = event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp;
+  return time ? Date.parse(time) : 0;
+}

@@ -1,0 +1,37 @@
+import { StatusError } from "../../api/status-error.ts";
+import type { Client, ObjectKey } from "../../client/client.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { PodFacts, PullFacts } from "./explanation.ts";
+
+/** Asks the cluster, whichever it is, for what it has about a pod. Throws when there is no such pod. */
+export async function gatherFacts(
+  { client, clock }: { readonly client: Client; readonly clock: Clock },
+  key: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<PodFacts> {
+  const pod = await client.get("pods", key, { signal });
+  const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${key.name}`;
+  const [events, pulls] = await Promise.all([
+    client.list("events", { namespace: key.namespace, fieldSelector, signal }).then(({ items }) => items),
+    pod.spec?.nodeName ? readPulls(client, pod.spec.nodeName, key, signal) : [],
+  ]);
+  const uid = pod.metadata.uid;
+  return { pod, events: events.filter((event) => event.involvedObject.uid === uid), pulls, now: clock.now() };
+}
+
+/** Only Kindling's kubelet has it, and only some callers may ask; all others see the events alone. */
+async function readPulls(
+  client: Client,
+  node: string,
+  { namespace, name }: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<readonly PullFacts[]> {
+  const path = `/api/v1/nodes/${node}/proxy/imagePullProgress/${namespace}/${name}`;
+  try {
+    const { pulls = [] } = await client.request<{ pulls?: readonly PullFacts[] }>("GET", path, { signal });
+    return pulls;
+  } catch (error) {
+    if (error instanceof StatusError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,369 @@
+import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { Server as GrpcServer, ServerCredentials } from "@grpc/grpc-js";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Pod } from "../../src/api/objects.ts";
+import { createSelfSigned } from "../../src/lib/x509/self-signed.ts";
+import { conditionOf } from "../support/kubelet-node.ts";
+import { shell, untilTold, useRuntimeNode } from "../support/runtime-node.ts";
+import { isReady } from "../support/simulated-node.ts";
+import { describeWithTool } from "../support/tools.ts";
+
+const statusOf = (pod: Pod) => pod.status?.containerStatuses?.[0];
+const isRunning = (pod: Pod) => statusOf(pod)?.state?.running !== undefined;
+const isStarted = (pod: Pod) => statusOf(pod)?.started === true;
+const hasRestarted = (pod: Pod) => statusOf(pod)?.restartCount === 1;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const closing: (() => void)[] = [];
+afterAll(() => {
+  for (const close of closing) close();
+});
+
+describeWithTool("busybox", "KEP-950 startupProbe on real containers", () => {
+  describe("with the driver host", () => {
+    handlers("host");
+    behaviour();
+  });
+  describeWithTool("conmon", "with the driver oci", () => handlers("oci"));
+});
+
+/** Started after two seconds, by whatever the probe asks. */
+function handlers(driver: "host" | "oci"): void {
+  const host = useRuntimeNode({ driver });
+
+  test("950-1 exec, httpGet, tcpSocket and grpc: `started` is false at first, and true as soon as the probe succeeds", async () => {
+    const { node } = host;
+    const ports = [{ name: "web", containerPort: 8080 }];
+    const web = `sleep 2; exec httpd -f -p 8080 -h /srv`;
+    const grpcPort = await serveHealth();
+    const grpcProbe = { grpc: { port: grpcPort, service: "slow" } };
+    const pods: Record<string, object> = {
+      exec: {
+        containers: [
+          probed({ exec: { command: ["cat", "/tmp/up"] } }, `sleep 2; echo > /tmp/up; ${untilTold}`),
+        ],
+      },
+      "http-get": {
+        containers: [probed({ httpGet: { port: "web", path: "/index.html" } }, web, { ports })],
+      },
+      "tcp-socket": { containers: [probed({ tcpSocket: { port: 8080 } }, web)] },
+      grpc: { hostNetwork: true, containers: [probed(grpcProbe, untilTold)] },
+    };
+    const names = Object.keys(pods);
+    const histories = await Promise.all(names.map((name) => node.follow(name)));
+    await Promise.all(names.map((name) => node.run(name, pods[name] ?? {})));
+    await Promise.all(names.map((name) => node.until(name, isReady)));
+    for (const { versions, stop } of histories) {
+      await stop();
+      const running = versions.filter(isRunning);
+      expect(running[0]).toMatchObject({
+        status: { containerStatuses: [{ started: false, ready: false, restartCount: 0 }] },
+      });
+      expect(running.at(-1)).toMatchObject({
+        status: { containerStatuses: [{ started: true, ready: true, restartCount: 0 }] },
+      });
+      // 950-4: not started is not ready, in no version of the pod.
+      expect(versions.filter((pod) => !isStarted(pod) && (statusOf(pod)?.ready || isReady(pod)))).toEqual([]);
+    }
+    expect((await node.untilEvent("exec", /^Startup probe failed: /)).message).toMatch(
+      /^Startup probe failed: cat: can't open '\/tmp\/up': No such file or directory/,
+    );
+    expect((await node.untilEvent("http-get", /^Startup probe failed: /)).message).toMatch(
+      /Get "http:\/\/[\d.]+:8080\/index\.html": dial tcp [\d.]+:8080: connect: connection refused/,
+    );
+    expect((await node.untilEvent("tcp-socket", /^Startup probe failed: /)).message).toMatch(
+      /dial tcp [\d.]+:8080: connect: connection refused/,
+    );
+    expect((await node.untilEvent("grpc", /^Startup probe failed: /)).message).toContain(
+      'service unhealthy (responded with "NOT_SERVING")',
+    );
+  });
+}
+
+function probed(handler: object, script: string, more: object = {}) {
+  return shell(script, {
+    startupProbe: { periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 60, ...handler },
+    ...more,
+  });
+}
+
+function behaviour(): void {
+  const host = useRuntimeNode({ driver: "host" });
+  const says = (word: string, then = "true") => ({
+    exec: { command: ["sh", "-c", `echo ${word} >> /tmp/asked; ${then}`] },
+    periodSeconds: 1,
+    timeoutSeconds: 5,
+    failureThreshold: 60,
+  });
+  const onceUp = "test -e /tmp/up";
+
+  test("950-1 without a startup probe a container is started at once", async () => {
+    const { node } = host;
+    const history = await node.follow("plain");
+    await node.run("plain", { containers: [shell(untilTold)] });
+    await node.until("plain", isReady);
+    await history.stop();
+    expect(history.versions.filter(isRunning).map(isStarted)).not.toContain(false);
+  });
+
+  test("950-2 liveness and readiness wait until it has started; the startup probe stops then", async () => {
+    const { node, exec } = host;
+    await node.run("asked", {
+      containers: [
+        shell(untilTold, {
+          startupProbe: says("startup", onceUp),
+          livenessProbe: says("liveness"),
+          readinessProbe: says("readiness"),
+        }),
+      ],
+    });
+    const running = await node.until("asked", isRunning);
+    const asked = async () => (await exec(running, "cat /tmp/asked")).trim().split("\n");
+    await expect.poll(async () => (await asked()).length, { timeout: 10_000 }).toBeGreaterThan(2);
+    expect(new Set(await asked())).toEqual(new Set(["startup"]));
+    expect(isReady((await node.get("asked")) as Pod)).toBe(false);
+    await exec(running, "echo > /tmp/up");
+    await node.until("asked", isReady);
+    await expect.poll(async () => (await asked()).length, { timeout: 10_000 }).toBeGreaterThan(8);
+    const words = await asked();
+    const after = words.slice(words.lastIndexOf("startup") + 1);
+    expect(words.slice(0, words.length - after.length)).not.toContain("liveness");
+    expect(words.slice(0, words.length - after.length)).not.toContain("readiness");
+    expect(new Set(after)).toEqual(new Set(["liveness", "readiness"]));
+  });
+
+  test("950-3 failureThreshold failures: killed and restarted, with the event a liveness kill has", async () => {
+    const { node } = host;
+    const startupProbe = {
+      exec: { command: ["sh", "-c", "echo not yet; false"] },
+      periodSeconds: 1,
+      timeoutSeconds: 5,
+      failureThreshold: 2,
+    };
+    const container = shell(untilTold, { startupProbe });
+    await node.run("failing", { containers: [container] });
+    await node.run("failing-once", { containers: [container], restartPolicy: "Never" });
+    const restarted = await node.until("failing", hasRestarted);
+    expect(statusOf(restarted)).toMatchObject({ ready: false, started: false });
+    expect((await node.untilEvent("failing", /failed startup probe/)).message).toBe(
+      "Container c failed startup probe, will be restarted",
+    );
+    const unhealthy = await node.untilEvent("failing", /^Startup probe failed/);
+    expect(unhealthy).toMatchObject({
+      type: "Warning",
+      reason: "Unhealthy",
+      message: "Startup probe failed: not yet\n",
+    });
+    const killing = (await node.events("failing")).find(({ reason }) => reason === "Killing");
+    expect(killing).toMatchObject({ type: "Normal", involvedObject: { fieldPath: "spec.containers{c}" } });
+    const ended = await node.until("failing-once", (pod) => pod.status?.phase === "Failed");
+    expect(statusOf(ended)?.restartCount).toBe(0);
+  });
+
+  test("950-5 the proposal's case: liveness alone kills a slow container; a startup probe keeps it, and it is killed promptly when it deadlocks later", async () => {
+    const { node, exec } = host;
+    const liveness = {
+      exec: { command: ["test", "-e", "/tmp/up"] },
+      periodSeconds: 1,
+      timeoutSeconds: 5,
+      failureThreshold: 1,
+    };
+    const slow = `sleep 4; echo > /tmp/up; ${untilTold}`;
+    await node.run("killed", { containers: [shell(slow, { livenessProbe: liveness })] });
+    await node.run("kept", {
+      containers: [
+        shell(slow, { livenessProbe: liveness, startupProbe: { ...liveness, failureThreshold: 60 } }),
+      ],
+    });
+    await node.until("killed", hasRestarted);
+    expect((await node.untilEvent("killed", /failed liveness probe/)).message).toBe(
+      "Container c failed liveness probe, will be restarted",
+    );
+    const up = await node.until("kept", isReady);
+    expect(statusOf(up)?.restartCount).toBe(0);
+    // The startup probe would have allowed a minute: none of it is waited for now.
+    await exec(up, "rm /tmp/up");
+    const deadlockedAt = Date.now();
+    await node.untilEvent("kept", /failed liveness probe, will be restarted/);
+    expect(Date.now() - deadlockedAt).toBeLessThan(8_000);
+    const again = await node.until("kept", hasRestarted);
+    expect(statusOf(again)?.lastState?.terminated).toBeDefined();
+  });
+
+  test("950-6 a kubelet restart in mid-startup neither calls it started nor resets one that is", async () => {
+    const { node, exec } = host;
+    const container = shell(untilTold, { startupProbe: says("startup", onceUp) });
+    await node.run("midway", { containers: [container] });
+    await node.run("settled", { containers: [container] });
+    await exec(await node.until("settled", isRunning), "echo > /tmp/up");
+    const settled = await node.until("settled", isReady);
+    const midway = await node.until("midway", isRunning);
+    const histories = await Promise.all([node.follow("midway"), node.follow("settled")]);
+    for (let restarts = 0; restarts < 2; restarts++) {
+      node.kill();
+      await node.start();
+      await pause(300);
+    }
+    await Promise.all(histories.map((history) => history.stop()));
+    const [ofMidway, ofSettled] = histories.map(({ versions }) => versions);
+    expect(ofMidway?.filter((pod) => isStarted(pod) || isReady(pod))).toEqual([]);
+    expect(ofSettled?.filter((pod) => !isStarted(pod) || !isReady(pod))).toEqual([]);
+    expect(statusOf((await node.get("settled")) as Pod)).toEqual(statusOf(settled));
+    await exec(midway, "echo > /tmp/up");
+    const started = await node.until("midway", isReady);
+    expect(statusOf(started)).toMatchObject({
+      restartCount: 0,
+      containerID: statusOf(midway)?.containerID,
+    });
+  });
+
+  test("950-7 a postStart hook does not delay probes", async () => {
+    const { node, exec } = host;
+    const hook = { exec: { command: ["sh", "-c", "sleep 2; echo hook >> /tmp/asked"] } };
+    await node.run("hooked", {
+      containers: [
+        shell(untilTold, { lifecycle: { postStart: hook }, startupProbe: says("startup", onceUp) }),
+      ],
+    });
+    const pod = await node.until("hooked", isRunning);
+    await expect.poll(() => exec(pod, "cat /tmp/asked"), { timeout: 10_000 }).toContain("hook");
+    expect((await exec(pod, "cat /tmp/asked")).split("\n")[0]).toBe("startup");
+  });
+
+  test("950-7 a probe's own grace period, for a container that does not listen", async () => {
+    const { node, exec } = host;
+    const deaf = `echo > /tmp/up; trap '' TERM; while :; do sleep 0.1; done`;
+    await node.run("deaf", {
+      terminationGracePeriodSeconds: 60,
+      containers: [
+        shell(deaf, {
+          livenessProbe: {
+            exec: { command: ["test", "-e", "/tmp/up"] },
+            periodSeconds: 1,
+            timeoutSeconds: 5,
+            failureThreshold: 1,
+            terminationGracePeriodSeconds: 1,
+          },
+        }),
+      ],
+    });
+    await exec(await node.until("deaf", isReady), "rm /tmp/up");
+    const restarted = await node.until("deaf", hasRestarted);
+    expect(statusOf(restarted)?.lastState?.terminated?.exitCode).toBe(137);
+    await node.client.delete("pods", { namespace: "default", name: "deaf" }, { gracePeriodSeconds: 1 });
+  });
+
+  test("950-7 HTTPS with a certificate that nobody has signed, headers, and the probes' own name", async () => {
+    const { node } = host;
+    const seen = new Set<string | undefined>();
+    const pair = createSelfSigned({
+      subject: { commonName: "probed" },
+      hosts: ["127.0.0.1"],
+      now: Date.now(),
+    });
+    const port = await listen(
+      createHttpsServer(pair, (request, response) => {
+        seen.add(request.headers["user-agent"]);
+        response.writeHead(request.headers["x-probe"] === "yes" ? 200 : 503).end();
+      }),
+    );
+    const httpGet = { host: "127.0.0.1", port, scheme: "HTTPS", path: "/healthz" };
+    const httpHeaders = [{ name: "X-Probe", value: "yes" }];
+    await node.run("https", {
+      containers: [probed({ httpGet: { ...httpGet, httpHeaders } }, untilTold)],
+    });
+    await node.run("https-without", { containers: [probed({ httpGet }, untilTold)] });
+    await node.until("https", isReady);
+    await node.untilEvent("https-without", /^Startup probe failed: HTTP probe failed with statuscode: 503/);
+    expect([...seen]).toEqual([expect.stringMatching(/^kube-probe\/1\./)]);
+  });
+
+  test("Ready follows the first success of a readiness probe at once, and a startup probe's where there is no other", async () => {
+    const { node } = host;
+    const upAt = Date.now() + 2_500;
+    const answered = new Map<string, number>();
+    const port = await listen(
+      createHttpServer(((request, response) => {
+        const isUp = Date.now() >= upAt;
+        if (isUp && !answered.has(request.url ?? "")) answered.set(request.url ?? "", Date.now());
+        response.writeHead(isUp ? 200 : 503).end();
+      }) satisfies RequestListener),
+    );
+    const asking = (path: string) => ({
+      httpGet: { host: "127.0.0.1", port, path },
+      periodSeconds: 3,
+      failureThreshold: 60,
+    });
+    await node.run("soon-ready", {
+      containers: [shell(untilTold, { readinessProbe: asking("/readiness") })],
+    });
+    await node.run("soon-started", { containers: [shell(untilTold, { startupProbe: asking("/startup") })] });
+    for (const [name, path] of [
+      ["soon-ready", "/readiness"],
+      ["soon-started", "/startup"],
+    ] as const) {
+      const history = await node.follow(name);
+      await node.until(name, isReady);
+      // By a clock of one machine: the wait above looks every 20 ms.
+      expect(Date.now() - (answered.get(path) ?? 0)).toBeLessThan(2_000);
+      await history.stop();
+    }
+  });
+
+  test("950-8 gate off in the kubelet: not probed, and started at once", async () => {
+    const { node } = host;
+    await node.stop();
+    await node.start({ features: { StartupProbeEnabled: false } });
+    const never = probed({ exec: { command: ["false"] } }, untilTold, { livenessProbe: says("liveness") });
+    await node.run("gated", { containers: [never] });
+    const pod = await node.until("gated", isReady);
+    expect(statusOf(pod)).toMatchObject({ started: true, ready: true });
+    expect(pod.spec?.containers[0]?.startupProbe).toBeDefined();
+    expect(conditionOf(pod, "ContainersReady")?.status).toBe("True");
+    await node.stop();
+    await node.start();
+  });
+}
+
+async function listen(server: Server): Promise<number> {
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+/** A health service on the host's network that serves two seconds after its first question. */
+async function serveHealth(): Promise<number> {
+  const server = new GrpcServer();
+  let askedAt: number | undefined;
+  const bytes = (value: Buffer) => value;
+  server.addService(
+    {
+      check: {
+        path: "/grpc.health.v1.Health/Check",
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: bytes,
+        requestDeserialize: bytes,
+        responseSerialize: bytes,
+        responseDeserialize: bytes,
+      },
+    },
+    {
+      check(_call: unknown, answer: (error: null, value: Buffer) => void) {
+        askedAt ??= Date.now();
+        // The field `status`: 1 is serving, 2 is not.
+        answer(null, Buffer.of(8, Date.now() - askedAt > 2_000 ? 1 : 2));
+      },
+    },
+  );
+  closing.push(() => server.forceShutdown());
+  return new Promise((resolve, reject) => {
+    server.bindAsync("0.0.0.0:0", ServerCredentials.createInsecure(), (error, port) =>
+      error ? reject(error) : resolve(port),
+    );
+  });
+}

@@ -1,0 +1,251 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import type { Pod } from "../../src/api/objects.ts";
+import type { CriClient } from "../../src/cri/cri-client.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import type { SimulationRule } from "../../src/simulated/script/rules.ts";
+import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
+import { startTestServer } from "../support/api-server.ts";
+import { conditionOf, type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+import { runKindling } from "../support/run-kindling.ts";
+import { isReady } from "../support/simulated-node.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const directory = temporaryFolder();
+const closing: (() => Promise<void>)[] = [];
+afterAll(() => Promise.all(closing.map((close) => close())));
+
+/** Every step takes a moment, so that there are moments in which to be killed. */
+const slowSteps: SimulationRule[] = [
+  { sandbox: { delayMs: 60 }, container: { startDelayMs: 25 } },
+  { match: { container: "init-*" }, container: { startDelayMs: 25, exit: { code: 0, afterMs: 40 } } },
+];
+
+/** Two init containers, a sidecar, two containers, and volumes of three kinds. */
+const spec = {
+  initContainers: [
+    { name: "init-1", image: "setup:1" },
+    { name: "side", image: "side:1", restartPolicy: "Always" },
+    { name: "init-2", image: "setup:1" },
+  ],
+  containers: ["one", "two"].map((name) => ({
+    name,
+    image: "web:1",
+    volumeMounts: ["memory", "disk", "settings"].map((volume) => ({ name: volume, mountPath: `/${volume}` })),
+  })),
+  volumes: [
+    { name: "memory", emptyDir: { medium: "Memory" } },
+    { name: "disk", emptyDir: {} },
+    { name: "settings", configMap: { name: "settings" } },
+  ],
+};
+const containersEach = 5;
+
+async function startSimulated(script: readonly SimulationRule[], listen?: string): Promise<SimulatedRuntime> {
+  return startSimulatedRuntime({
+    logger: silentLogger,
+    imagesPresent: true,
+    script,
+    ...(listen && { listen }),
+  });
+}
+
+function makeSettings({ client }: Pick<KubeletNode, "client">) {
+  return client.create("configmaps", {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "settings", namespace: "default" },
+    data: { colour: "blue" },
+  });
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const restartCounts = ({ status }: Pod) =>
+  [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].map(
+    ({ restartCount }) => restartCount,
+  );
+
+/** Each container of the pod has been made once, and that one has started. */
+function expectStartedOnce({ state }: SimulatedRuntime, { metadata }: Pod): void {
+  const sandboxes = state.byPod.get(metadata.uid ?? "") ?? [];
+  const made = sandboxes.flatMap(({ containers }) => containers);
+  expect(sandboxes.filter((sandbox) => sandbox.state === "ready")).toHaveLength(1);
+  expect(made.map((container) => container.metadata.name).sort()).toEqual([
+    ...["init-1", "init-2", "one", "side", "two"],
+  ]);
+  for (const container of made) {
+    expect(container.metadata.attempt).toBe(0);
+    expect(container.state.kind).toBe(container.metadata.name.startsWith("init-") ? "exited" : "running");
+  }
+}
+
+async function mountsBelow(path: string): Promise<string[]> {
+  return (await readFile("/proc/self/mounts", "utf8")).split("\n").filter((line) => line.includes(path));
+}
+
+async function expectNothingLeft({ state }: SimulatedRuntime, dataDir: string): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      expect([...state.sandboxes, ...state.containers]).toEqual([]);
+      for (const folder of ["pods", "logs"]) expect(await readdir(join(dataDir, folder))).toEqual([]);
+      expect(await mountsBelow(dataDir)).toEqual([]);
+    },
+    { timeout: 20_000 },
+  );
+}
+
+describe("a kubelet that is restarted loses nothing", () => {
+  test.concurrent("killed 100 times at random moments: nothing starts twice, sticks or leaks", async () => {
+    const simulated = await startSimulated(slowSteps);
+    const started = new Map<string, number>();
+    const node = await startKubeletNode({ cri: countStarts(simulated, started) });
+    closing.push(() => node.close().then(() => simulated.close()));
+    await makeSettings(node);
+    const alive: Pod[] = [];
+    const deleted: Pod[] = [];
+    for (let kills = 0; kills < 100; kills++) {
+      if (kills % 3 === 0) alive.push(await node.run(`pod-${kills}`, spec));
+      if (kills % 9 === 8) {
+        const [pod] = alive.splice(Math.floor(Math.random() * alive.length), 1);
+        if (!pod) continue;
+        deleted.push(pod);
+        await node.client.delete("pods", { namespace: "default", name: pod.metadata.name ?? "" });
+      }
+      await pause(Math.random() * 200);
+      node.kill();
+      await node.start({ untilReady: false });
+    }
+    for (const { metadata } of deleted) await node.untilGone(metadata.name ?? "");
+    for (const { metadata } of alive) {
+      const pod = await node.until(metadata.name ?? "", isReady);
+      expect(restartCounts(pod)).toEqual(Array(containersEach).fill(0));
+      expectStartedOnce(simulated, pod);
+    }
+    expect([...started].filter(([, times]) => times > 1)).toEqual([]);
+    expect(simulated.state.byPod.size).toBe(alive.length);
+
+    await node.client.deleteCollection("pods", { namespace: "default" });
+    for (const { metadata } of alive) await node.untilGone(metadata.name ?? "");
+    await expectNothingLeft(simulated, node.dataDir);
+  });
+
+  test.concurrent("the process itself, by SIGKILL", async () => {
+    const endpoint = `unix://${join(directory, "killed.sock")}`;
+    const dataDir = join(directory, "killed");
+    const simulated = await startSimulated(slowSteps, endpoint);
+    const server = await startTestServer();
+    // A node without a kubelet of its own: that is the process.
+    const node = await startKubeletNode({ cri: simulated.client, server, name: "killed" });
+    await node.stop();
+    closing.push(async () => {
+      await node.close();
+      await simulated.close();
+      await server.close();
+    });
+    await makeSettings(node);
+    const args = [
+      ...["kubelet", "--kubeconfig", server.kubeconfig, "--runtime-endpoint", endpoint],
+      ...["--node-name", "killed", "--data-dir", dataDir, "--config", await writeConfig()],
+    ];
+    const names: string[] = [];
+    for (let kills = 0; kills < 5; kills++) {
+      names.push(`killed-${kills}`);
+      await node.run(`killed-${kills}`, spec);
+      const { child, output, exit } = await runKindling(args);
+      await vi.waitFor(() => expect(output.stdout + output.stderr).toMatch(/registered/), {
+        timeout: 30_000,
+      });
+      await pause(Math.random() * 400);
+      child.kill("SIGKILL");
+      await exit;
+    }
+    const last = await runKindling(args);
+    for (const name of names) {
+      const pod = await node.until(name, isReady);
+      expect(restartCounts(pod)).toEqual(Array(containersEach).fill(0));
+      expectStartedOnce(simulated, pod);
+    }
+    await node.client.deleteCollection("pods", { namespace: "default" });
+    for (const name of names) await node.untilGone(name);
+    await expectNothingLeft(simulated, dataDir);
+    last.child.kill("SIGTERM");
+    expect(await last.exit).toBe(0);
+  });
+
+  test.concurrent("a crash loop's back-off goes on where it was", async () => {
+    const simulated = await startSimulated([
+      { match: { container: "crashing" }, container: { exit: { code: 1, times: 2 } } },
+    ]);
+    const node = await startKubeletNode({ cri: simulated.client });
+    closing.push(() => node.close().then(() => simulated.close()));
+    await node.run("looping", { containers: [{ name: "crashing", image: "web:1" }] });
+    const statusOf = (pod: Pod) => pod.status?.containerStatuses?.[0];
+    const waiting = await node.until(
+      "looping",
+      (pod) =>
+        statusOf(pod)?.restartCount === 1 && statusOf(pod)?.state?.waiting?.reason === "CrashLoopBackOff",
+    );
+    const message = statusOf(waiting)?.state?.waiting?.message;
+    expect(message).toMatch(/^back-off 10s restarting failed container=crashing pod=looping_default\(/);
+    for (let restarts = 0; restarts < 3; restarts++) {
+      node.kill();
+      await node.start();
+    }
+    const still = await node.until("looping", (pod) => statusOf(pod)?.state?.waiting !== undefined);
+    expect(statusOf(still)).toMatchObject({ restartCount: 1, state: { waiting: { message } } });
+    const back = await node.until("looping", isReady);
+    expect(statusOf(back)?.restartCount).toBe(2);
+    const ended = Date.parse(statusOf(back)?.lastState?.terminated?.finishedAt ?? "");
+    const waited = Date.parse(statusOf(back)?.state?.running?.startedAt ?? "") - ended;
+    expect(waited).toBeGreaterThanOrEqual(9_000);
+    expect(waited).toBeLessThan(16_000);
+  });
+
+  test.concurrent("what its probes found goes on: a pod that is ready stays so", async () => {
+    const simulated = await startSimulated([]);
+    const node = await startKubeletNode({ cri: simulated.client });
+    closing.push(() => node.close().then(() => simulated.close()));
+    const probe = { exec: { command: ["check"] }, periodSeconds: 1 };
+    const containers = [{ name: "c", image: "web:1", startupProbe: probe, readinessProbe: probe }];
+    await node.run("probed", { containers });
+    const before = await node.until("probed", isReady);
+    const history = await node.follow("probed");
+    for (let restarts = 0; restarts < 3; restarts++) {
+      node.kill();
+      await node.start();
+      await pause(300);
+    }
+    await history.stop();
+    expect(history.versions.filter((pod) => !isReady(pod))).toEqual([]);
+    expect(history.versions.filter((pod) => pod.status?.containerStatuses?.[0]?.started !== true)).toEqual(
+      [],
+    );
+    const after = await node.until("probed", isReady);
+    expect(conditionOf(after, "Ready")).toEqual(conditionOf(before, "Ready"));
+  });
+});
+
+/** Counts how often each container of each pod started. */
+function countStarts({ client, state }: SimulatedRuntime, started: Map<string, number>): CriClient {
+  return {
+    ...client,
+    runtime: {
+      ...client.runtime,
+      async startContainer(request, options) {
+        const answer = await client.runtime.startContainer(request, options);
+        const container = state.containers.get(request.containerId);
+        const key = `${container?.sandbox.metadata.uid}/${container?.metadata.name}`;
+        started.set(key, (started.get(key) ?? 0) + 1);
+        return answer;
+      },
+    },
+  };
+}
+
+async function writeConfig(): Promise<string> {
+  const path = join(directory, "kubelet.json");
+  const kind = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
+  await writeFile(path, JSON.stringify({ ...kind, address: "127.0.0.1", port: 0 }));
+  return path;
+}

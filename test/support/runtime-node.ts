@@ -1,0 +1,55 @@
+import { afterAll, beforeAll } from "vitest";
+import type { Pod } from "../../src/api/objects.ts";
+import { execIn } from "./cri-pod.ts";
+import { busyboxImage, type CriRuntime, startCriRuntime } from "./cri-runtime.ts";
+import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "./kubelet-node.ts";
+
+/** A node of real containers, on our own runtime, for the tests of a file. */
+export interface RuntimeNode {
+  readonly node: KubeletNode;
+  readonly runtime: CriRuntime;
+  /** Runs a shell script in a container of the pod; what it prints. Fails when the script does. */
+  exec(pod: Pod, script: string, container?: string): Promise<string>;
+}
+
+/** Filled before the first test. */
+export function useRuntimeNode(
+  options: Partial<KubeletNodeOptions> & { readonly driver: "oci" | "host" },
+): RuntimeNode {
+  const fixture: { -readonly [Name in keyof RuntimeNode]?: RuntimeNode[Name] } = {
+    async exec(pod, script, container) {
+      if (!fixture.runtime) throw new Error("there is no runtime yet");
+      const { exitCode, stdout, stderr } = await execIn(
+        fixture.runtime.client,
+        containerIdOf(pod, container),
+        script,
+      );
+      if (exitCode !== 0) throw new Error(`${script}: exit code ${exitCode}, ${stdout}${stderr}`);
+      return stdout;
+    },
+  };
+  beforeAll(async () => {
+    const runtime = await startCriRuntime(options);
+    fixture.runtime = runtime;
+    fixture.node = await startKubeletNode({ cri: runtime.client, ...options });
+  });
+  afterAll(async () => {
+    await fixture.node?.close();
+    await fixture.runtime?.stop();
+  });
+  return fixture as RuntimeNode;
+}
+
+export function containerIdOf({ status }: Pod, container?: string): string {
+  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  const found = container ? statuses.find(({ name }) => name === container) : statuses[0];
+  return found?.containerID?.replace(/^.*:\/\//, "") ?? "";
+}
+
+/** A container that runs a shell script; its first process hears its stop signal while it sleeps in the background. */
+export function shell(script: string, more: object = {}) {
+  return { name: "c", image: busyboxImage, command: ["sh", "-c", script], ...more };
+}
+
+/** For the end of a script: goes on until it is told to stop, and then ends at once. */
+export const untilTold = "trap 'exit 0' TERM; while :; do sleep 0.1; done";

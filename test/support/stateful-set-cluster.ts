@@ -1,0 +1,235 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { defaultFeatures, type Features } from "../../src/api/feature-gates.ts";
+import type { Event, Pod, StatefulSet } from "../../src/api/objects.ts";
+import type { Client } from "../../src/client/client.ts";
+import { connectCluster } from "../../src/client/create-client.ts";
+import { runControllers } from "../../src/controllers/controller-manager.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createLogger, type Logger, silentLogger } from "../../src/lib/logger.ts";
+import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
+import { startTestServer, type TestServer } from "./api-server.ts";
+import { type KubeletNode, startKubeletNode } from "./kubelet-node.ts";
+
+/** An API server, a node on the simulated runtime and the controllers, all real but for the containers. */
+export interface StatefulSetCluster {
+  readonly server: TestServer;
+  readonly client: Client;
+  readonly simulated: SimulatedRuntime;
+  readonly node: KubeletNode;
+  startControllers(options?: { features?: Partial<Features>; dryRun?: boolean; logger?: Logger }): void;
+  /** Breaks off in the middle of whatever they do. */
+  stopControllers(): Promise<void>;
+  create(name: string, spec: SetSpec, annotations?: Record<string, string>): Promise<StatefulSet>;
+  get(name: string): Promise<StatefulSet>;
+  patch(name: string, body: unknown): Promise<StatefulSet>;
+  setImage(name: string, image: string): Promise<StatefulSet>;
+  /** By ordinal. */
+  pods(name: string): Promise<Pod[]>;
+  /** `web-0=web:1 ready`, in order of the ordinals. */
+  picture(name: string): Promise<string[]>;
+  until(what: string, is: () => Promise<boolean>, timeoutMs?: number): Promise<void>;
+  untilPicture(name: string, expected: readonly string[], timeoutMs?: number): Promise<void>;
+  events(name: string): Promise<readonly Event[]>;
+  /** Pods as they come and go from now on: `+web-0=web:1`, `-web-0=web:1`. Fails when two have one name at a time. */
+  follow(name: string): Promise<PodLog>;
+  close(): Promise<void>;
+}
+
+export interface PodLog {
+  readonly lines: readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface SetSpec {
+  readonly replicas?: number;
+  readonly image?: string;
+  /** More of the StatefulSet's spec. */
+  readonly spec?: Record<string, unknown>;
+  /** More of the pods' spec. */
+  readonly pod?: Record<string, unknown>;
+  readonly container?: Record<string, unknown>;
+}
+
+/** What cannot become an image: its container waits with `InvalidImageName`, for good. */
+export const brokenImage = "Broken:1";
+
+export async function startStatefulSetCluster(): Promise<StatefulSetCluster> {
+  const server = await startTestServer();
+  const simulated = await startSimulatedRuntime({ logger: silentLogger, imagesPresent: true });
+  const node = await startKubeletNode({ cri: simulated.client, server });
+  const client = await connectCluster({ kubeconfig: server.kubeconfig });
+  let running: { stop: AbortController; done: Promise<void>; client: Promise<Client> } | undefined;
+
+  function startControllers({
+    features,
+    dryRun = false,
+    logger,
+  }: Parameters<StatefulSetCluster["startControllers"]>[0] = {}) {
+    const stop = new AbortController();
+    const connecting = connectCluster({ kubeconfig: server.kubeconfig });
+    const done = connecting.then((own) =>
+      runControllers(
+        {
+          client: own,
+          clock: systemClock,
+          logger:
+            logger ??
+            (process.env.KINDLING_TEST_LOG ? createLogger({ format: "text", level: "debug" }) : silentLogger),
+          features: { ...defaultFeatures, ...features },
+          dryRun,
+        },
+        stop.signal,
+      ),
+    );
+    running = { stop, done, client: connecting };
+  }
+
+  async function stopControllers(): Promise<void> {
+    if (!running) return;
+    const { stop, done, client: own } = running;
+    running = undefined;
+    // The connection first: what is under way does not get to its end.
+    (await own).close();
+    stop.abort(new Error("the test stops the controllers"));
+    await done;
+  }
+
+  async function pods(name: string): Promise<Pod[]> {
+    const { items } = await client.list("pods", { namespace: "default", labelSelector: `app=${name}` });
+    const ordinal = ({ metadata }: Pod) => Number(metadata.name?.split("-").at(-1));
+    return [...items].sort((a, b) => ordinal(a) - ordinal(b));
+  }
+
+  const picture = async (name: string) => (await pods(name)).map(draw);
+
+  async function until(what: string, is: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    while (!(await is())) {
+      if (Date.now() > deadline) throw new Error(`it did not come to this: ${what}`);
+      await delay(20);
+    }
+  }
+
+  return {
+    server,
+    client,
+    simulated,
+    node,
+    startControllers,
+    stopControllers,
+    create: (name, spec, annotations) =>
+      client.create("statefulsets", manifest(name, node.name, spec, annotations)),
+    get: (name) => client.get("statefulsets", { namespace: "default", name }),
+    patch: (name, body) =>
+      client.patch("statefulsets", { namespace: "default", name }, { patch: { kind: "strategic", body } }),
+    setImage: (name, image) =>
+      client.patch(
+        "statefulsets",
+        { namespace: "default", name },
+        {
+          patch: {
+            kind: "strategic",
+            body: { spec: { template: { spec: { containers: [{ name: "c", image }] } } } },
+          },
+        },
+      ),
+    pods,
+    picture,
+    until,
+    async untilPicture(name, expected, timeoutMs = 30_000) {
+      let last: string[] = [];
+      try {
+        await until(
+          expected.join(", "),
+          async () => {
+            last = await picture(name);
+            return last.join() === expected.join();
+          },
+          timeoutMs,
+        );
+      } catch (error) {
+        const { status } = await client.get("statefulsets", { namespace: "default", name });
+        throw new Error(`${error}\nbut to ${last.join(", ")}\n${JSON.stringify(status)}`);
+      }
+    },
+    async events(name) {
+      const fieldSelector = `involvedObject.name=${name},involvedObject.kind=StatefulSet`;
+      return (await client.list("events", { namespace: "default", fieldSelector })).items;
+    },
+    async follow(name) {
+      const selection = { namespace: "default", labelSelector: `app=${name}` };
+      const { items, resourceVersion } = await client.list("pods", selection);
+      const alive = new Map(items.map(({ metadata }) => [metadata.name, metadata.uid]));
+      const lines: string[] = [];
+      const ending = new AbortController();
+      const done = (async () => {
+        for await (const event of client.watch("pods", {
+          ...selection,
+          resourceVersion,
+          signal: ending.signal,
+        })) {
+          if (event.type !== "ADDED" && event.type !== "DELETED") continue;
+          const { metadata, spec } = event.object;
+          const line = `${metadata.name}=${spec?.containers[0]?.image}`;
+          if (event.type === "ADDED" && alive.has(metadata.name)) lines.push(`two of ${line}`);
+          if (event.type === "ADDED") alive.set(metadata.name, metadata.uid);
+          else alive.delete(metadata.name);
+          lines.push(`${event.type === "ADDED" ? "+" : "-"}${line}`);
+        }
+      })().catch((error) => {
+        if (!ending.signal.aborted) throw error;
+      });
+      return {
+        lines,
+        async stop() {
+          ending.abort();
+          await done;
+        },
+      };
+    },
+    async close() {
+      await stopControllers();
+      await node.close();
+      client.close();
+      await simulated.close();
+      await server.close();
+    },
+  };
+}
+
+function draw({ metadata, spec, status }: Pod): string {
+  const ready = status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+  const state = metadata.deletionTimestamp ? "going" : ready ? "ready" : "waiting";
+  return `${metadata.name}=${spec?.containers[0]?.image} ${state}`;
+}
+
+function manifest(
+  name: string,
+  nodeName: string,
+  set: SetSpec,
+  annotations?: Record<string, string>,
+): StatefulSet {
+  const labels = { app: name };
+  return {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name, namespace: "default", annotations },
+    spec: {
+      replicas: set.replicas ?? 3,
+      selector: { matchLabels: labels },
+      serviceName: name,
+      ...set.spec,
+      template: {
+        metadata: { labels },
+        spec: {
+          nodeName,
+          terminationGracePeriodSeconds: 1,
+          automountServiceAccountToken: false,
+          dnsPolicy: "Default",
+          containers: [{ name: "c", image: set.image ?? "web:1", ...set.container }],
+          ...set.pod,
+        },
+      },
+    },
+  };
+}
