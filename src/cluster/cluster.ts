@@ -1,10 +1,17 @@
 import { join } from "node:path";
+import type { Client } from "../client/client.ts";
 import { createClient } from "../client/create-client.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
-import { systemClock } from "../lib/clock.ts";
+import { runControllers } from "../controllers/controller-manager.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
-import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control-plane.ts";
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  type Subject,
+  startControlPlane,
+} from "./control-plane.ts";
 import { type RunningNode, type RuntimeChoice, startNode } from "./node.ts";
 
 export interface ClusterOptions extends ControlPlaneOptions {
@@ -28,9 +35,12 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const starting = names.map((name) =>
     startNode({ name, dataDir: join(dataDir, "nodes", name), runtime, controlPlane, features, logger }),
   );
-  const scheduler = controlPlane.then((started) => runScheduling(started, logger));
+  const components = controlPlane.then((started) => [
+    startScheduler(started, logger),
+    startControllers(started, options),
+  ]);
   const close = async () => {
-    await (await scheduler).stop();
+    await Promise.all((await components).map((component) => component.stop()));
     // Also those that are only just starting when another one fails.
     for (const node of await Promise.allSettled(starting)) {
       if (node.status === "fulfilled") await node.value.close();
@@ -46,23 +56,44 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-/** Gives pods nodes until it is stopped. */
-function runScheduling(controlPlane: ControlPlane, logger: Logger): { stop(): Promise<void> } {
-  const access = controlPlane.access({ commonName: "system:kube-scheduler" });
-  const client = createClient({
-    transport: createHttpTransport({ access }),
-    userAgent: "kindling-scheduler",
-  });
+interface Component {
+  stop(): Promise<void>;
+}
+
+/** A part that knows the API only, under a name of its own there, until it is stopped. */
+function startComponent(
+  controlPlane: ControlPlane,
+  { name, user, logger }: { readonly name: string; readonly user: Subject; readonly logger: Logger },
+  run: (deps: { client: Client; clock: Clock; logger: Logger }, signal: AbortSignal) => Promise<void>,
+): Component {
+  const transport = createHttpTransport({ access: controlPlane.access(user) });
+  const client = createClient({ transport, userAgent: `kindling-${name}` });
   const stopping = new AbortController();
-  const component = logger.component("scheduler");
-  const running = createScheduler({ client, clock: systemClock, logger: component }).run(stopping.signal);
-  // It ends before it is stopped only by a fault of its own; pods that run go on.
-  running.catch((error) => component.error("the scheduler failed", { error }));
+  const component = logger.component(name);
+  const running = run({ client, clock: systemClock, logger: component }, stopping.signal).catch((error) => {
+    // Before it is stopped it ends only by a fault of its own; what runs goes on without it.
+    if (!stopping.signal.aborted) component.error(`the ${name} failed`, { error });
+  });
   return {
     async stop() {
       stopping.abort(new Error("the cluster stops"));
-      await running.catch(() => {});
+      await running;
       client.close();
     },
   };
+}
+
+function startScheduler(controlPlane: ControlPlane, logger: Logger): Component {
+  const user = { commonName: "system:kube-scheduler" };
+  return startComponent(controlPlane, { name: "scheduler", user, logger }, (deps, signal) =>
+    createScheduler(deps).run(signal),
+  );
+}
+
+function startControllers(controlPlane: ControlPlane, { logger, features }: ClusterOptions): Component {
+  // Upstream's controllers each act as a service account with just its rights; these are one, with the sum of them.
+  const user = { commonName: "system:kube-controller-manager", organizations: ["system:masters"] };
+  return startComponent(controlPlane, { name: "controllers", user, logger }, (deps, signal) =>
+    runControllers({ ...deps, features, rootCa: controlPlane.ca }, signal),
+  );
 }

@@ -29,6 +29,12 @@ export interface ControlPlaneOptions {
   readonly tokenFile?: string;
 }
 
+/** A user, by the name in its certificate, and the groups it is in. */
+export interface Subject {
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+}
+
 export interface ControlPlane {
   readonly url: string;
   /** The file that makes kubectl the cluster's administrator. */
@@ -36,7 +42,7 @@ export interface ControlPlane {
   /** The CA that signed what the API server shows, to clients and to kubelets. */
   readonly ca: string;
   /** For a component of the cluster's own, under a certificate made for it now. */
-  access(subject: { readonly commonName: string; readonly organizations?: readonly string[] }): ClusterAccess;
+  access(subject: Subject): ClusterAccess;
   close(): Promise<void>;
 }
 

@@ -124,7 +124,7 @@ describeWithTool("kubectl", "garbage collection", () => {
     ]);
   });
 
-  test("owners of kinds that only the server knows are found, and unknown ones are left alone", async () => {
+  test("an owner of a kind that nobody knows keeps what it owns", async () => {
     await create("strange", {
       ownerReferences: [{ apiVersion: "example.com/v1", kind: "Thing", name: "x", uid: "1" }],
     });

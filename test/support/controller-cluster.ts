@@ -46,7 +46,7 @@ const logger = process.env.KINDLING_TEST_LOG
 /** Filled before the first test. */
 export function useControllerCluster(options: ControllerClusterOptions = {}): ControllerCluster {
   const cluster = {} as { -readonly [Field in keyof ControllerCluster]: ControllerCluster[Field] };
-  const closing: (() => Promise<unknown> | void)[] = [];
+  const closing: (() => unknown)[] = [];
 
   beforeAll(async () => {
     const server = await startTestServer();

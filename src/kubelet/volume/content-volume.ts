@@ -12,25 +12,25 @@ export interface ContentVolume {
   readonly directory: string;
   /** Never on a disk, where the kubelet may mount: secrets and tokens. */
   readonly inMemory: boolean;
-  readonly payload: Payload;
+  /** May still be on its way from the API: the directory is made meanwhile. */
+  readonly payload: Promise<Payload>;
 }
 
 /** A volume whose files come from the API. The same payload again changes nothing. */
 export async function setUpContent(
   deps: VolumeDeps,
-  { pod, volume }: VolumeRequest,
-  { directory, inMemory, payload }: ContentVolume,
+  request: VolumeRequest,
+  content: ContentVolume,
 ): Promise<MountedVolume> {
-  await mkdir(directory, { recursive: true, mode: 0o750 });
-  const sizeBytes = memoryVolumeBytes({ pod, allocatable: deps.node().allocatable.memory });
-  if (inMemory) await mountOnce(deps, directory, sizeBytes);
-  else if (!(await hasContent(directory))) await chmod(directory, 0o777);
-  for (const path of nestedMountPoints(pod, volume.name)) {
-    await mkdir(join(directory, path), { recursive: true, mode: 0o755 });
-  }
+  const { pod, volume } = request;
+  const { directory } = content;
+  // Neither goes on alone when the other has failed: whoever is told so may remove the directory.
+  const [made, payload] = await Promise.allSettled([makeDirectory(deps, request, content), content.payload]);
+  if (payload.status === "rejected") throw payload.reason;
+  if (made.status === "rejected") throw made.reason;
 
   const gid = pod.spec?.securityContext?.fsGroup;
-  await writeAtomically(directory, payload, {
+  await writeAtomically(directory, payload.value, {
     now: deps.clock.now(),
     // Of all that is there: the directory itself belongs to the group too.
     setPermissions: async () => {
@@ -40,6 +40,20 @@ export async function setUpContent(
     },
   });
   return { hostPath: directory, readOnly: true };
+}
+
+async function makeDirectory(
+  deps: VolumeDeps,
+  { pod, volume }: VolumeRequest,
+  { directory, inMemory }: ContentVolume,
+): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o750 });
+  const sizeBytes = memoryVolumeBytes({ pod, allocatable: deps.node().allocatable.memory });
+  if (inMemory) await mountOnce(deps, directory, sizeBytes);
+  else if (!(await hasContent(directory))) await chmod(directory, 0o777);
+  for (const path of nestedMountPoints(pod, volume.name)) {
+    await mkdir(join(directory, path), { recursive: true, mode: 0o755 });
+  }
 }
 
 /** A directory that has content stays as it is: a mount over it would hide from its containers every later change. */

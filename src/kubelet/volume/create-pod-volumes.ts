@@ -53,7 +53,7 @@ export function createPodVolumes(options: PodVolumesOptions): RunningPodVolumes 
   }
 
   async function makeContent(request: VolumeRequest, directory: string): Promise<MountedVolume> {
-    const payload = await collectPayload({ ...deps, tokens }, request);
+    const payload = collectPayload({ ...deps, tokens }, request);
     const inMemory = contentKind(request.volume)?.inMemory ?? false;
     return setUpContent(deps, request, { directory, inMemory, payload });
   }
