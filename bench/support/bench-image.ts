@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { toolPath } from "../../test/support/tools.ts";
@@ -19,10 +19,9 @@ export async function makeBenchImage(options: {
   await run(toolPath("umoci"), ["init", "--layout", layout]);
   await run(toolPath("umoci"), ["new", "--image", `${layout}:bench`]);
   for (let layer = 0; layer < layers; layer++) {
-    const tree = join(directory, "tree");
+    const tree = join(directory, `tree-${layer}`);
     await writeTree(tree, layerBytes);
     await run(toolPath("umoci"), ["insert", "--image", `${layout}:bench`, tree, `/layer-${layer}`]);
-    await rm(tree, { recursive: true });
   }
   return `oci:${layout}:bench`;
 }

@@ -18,16 +18,27 @@ const granularity: ReportGranularity = intervalBytes > 0 ? { kind: "size", inter
 const images = await createImages({ dataDir: args["data-dir"], unpackProgram: args["unpack-program"] });
 const signal = new AbortController().signal;
 const loop = watchLoopPauses();
+const cpuBefore = process.cpuUsage();
 const startedAt = performance.now();
 let reports = 0;
 for await (const _report of images.pull({ reference: args.reference, granularity, signal })) reports++;
 const ms = performance.now() - startedAt;
+const cpu = process.cpuUsage(cpuBefore);
 const pauses = loop.stop();
 const own = peakKiB(process.pid);
 const helpers = descendants(process.pid).map(peakKiB);
 const [daemonMiB, allMiB] = [own / 1024, (own + sum(helpers)) / 1024];
+const cpuMs = (cpu.user + cpu.system) / 1_000;
 console.log(
-  JSON.stringify({ ms, reports, daemonMiB, allMiB, pauseMs: pauses.longestMs, p99PauseMs: pauses.p99Ms }),
+  JSON.stringify({
+    ms,
+    reports,
+    cpuMs,
+    daemonMiB,
+    allMiB,
+    pauseMs: pauses.longestMs,
+    p99PauseMs: pauses.p99Ms,
+  }),
 );
 await images.close();
 

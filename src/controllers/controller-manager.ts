@@ -2,6 +2,8 @@ import { setMaxListeners } from "node:events";
 import { createEventRecorder, type EventRecorderOptions } from "../client/event-recorder.ts";
 import { runDeploymentController } from "./deployment/deployment-controller.ts";
 import { createDryRunClient } from "./dry-run-client.ts";
+import { runEndpointSliceController } from "./endpoint-slice/endpoint-slice-controller.ts";
+import { runEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { runGarbageCollector } from "./garbage-collector/garbage-collector.ts";
 import { createInformers } from "./informers.ts";
 import { runNamespaceController } from "./namespace/namespace-controller.ts";
@@ -21,6 +23,8 @@ const controllers: readonly ControllerEntry[] = [
   { name: "statefulset", run: runStatefulSetController },
   { name: "replicaset", run: runReplicaSetController },
   { name: "deployment", run: runDeploymentController },
+  { name: "endpoint", run: runEndpointsController },
+  { name: "endpointslice", run: runEndpointSliceController },
   { name: "garbagecollector", run: runGarbageCollector },
   { name: "namespace", run: runNamespaceController },
   { name: "serviceaccount", run: runServiceAccountController },

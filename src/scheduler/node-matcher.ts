@@ -14,7 +14,7 @@ type NodeSelector = NonNullable<
 type TermObject = NodeSelector["nodeSelectorTerms"][number];
 
 /** A node as far as selectors see it. A volume's affinity sees its labels only. */
-export interface NodeFacts {
+interface NodeFacts {
   readonly name?: string;
   readonly labels: Labels;
 }

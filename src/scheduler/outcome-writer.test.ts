@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { Pod } from "../api/objects.ts";
 import { conflict, notFound, type StatusError } from "../api/status-error.ts";
-import type { Client } from "../client/client.ts";
+import type { Client, Patch } from "../client/client.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { createManualClock } from "../lib/manual-clock.ts";
 import { createOutcomeWriter } from "./outcome-writer.ts";
@@ -16,12 +16,12 @@ const at = (resourceVersion: string, nodeName?: string) =>
 const info = describePod(at("1"));
 
 const record = vi.fn();
-const patch = vi.fn<Client["patch"]>();
-const get = vi.fn<Client["get"]>();
-const request = vi.fn<Client["request"]>();
+const patch = vi.fn<(resource: string, key: object, options: { patch: Patch }) => Promise<Pod>>();
+const get = vi.fn<() => Promise<Pod>>();
+const request = vi.fn<(method: string, path: string, options?: object) => Promise<unknown>>();
 const writer = (waiting: Pod | undefined) =>
   createOutcomeWriter({
-    client: { patch, get, request },
+    client: { patch, get, request } as unknown as Client,
     recorder: { record },
     clock: createManualClock(),
     logger: silentLogger,

@@ -25,7 +25,7 @@ export interface PodInfo {
 }
 
 /** A volume that is a claim: one that exists by itself, or one that is made for the pod. */
-export interface PodClaim {
+interface PodClaim {
   readonly claimName: string;
   readonly isEphemeral: boolean;
 }

@@ -44,7 +44,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const own = createEventRecorder({ client, component: schedulerName, clock, logger });
       const recording = own.run(stopped);
       try {
-        await runScheduler({ recorder: own, ...options, schedulerName }, stopped);
+        await runScheduler({ ...options, recorder: options.recorder ?? own, schedulerName }, stopped);
       } finally {
         ended.abort();
         await recording;

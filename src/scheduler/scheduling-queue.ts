@@ -19,7 +19,7 @@ type Place =
   | { readonly kind: "unschedulable"; readonly since: number; readonly rejectedBy: ReadonlySet<PluginName> };
 
 /** A pod without a node. */
-export interface QueuedPod {
+interface QueuedPod {
   readonly info: PodInfo;
 }
 

@@ -17,7 +17,7 @@ import { type Entry, eventKey, type StoreEvent } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
 
 /** How many events one transaction of a compaction goes over: writers wait for no more than that. */
-const dropAtOnce = 250;
+const dropAtOnce = 500;
 
 /** Behind every key that begins with a prefix: keys are printable ASCII. */
 const afterPrintable = "\x7f";

@@ -46,10 +46,18 @@ export function containerIdOf({ status }: Pod, container?: string): string {
   return found?.containerID?.replace(/^.*:\/\//, "") ?? "";
 }
 
-/** A container that runs a shell script; its first process hears its stop signal while it sleeps in the background. */
+/** A container that runs a shell script. */
 export function shell(script: string, more: object = {}) {
   return { name: "c", image: busyboxImage, command: ["sh", "-c", script], ...more };
 }
 
 /** For the end of a script: goes on until it is told to stop, and then ends at once. */
 export const untilTold = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+
+/** The same with a startup probe that asks each second and has patience. */
+export function probed(handler: object, script: string, more: object = {}) {
+  return shell(script, {
+    startupProbe: { periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 60, ...handler },
+    ...more,
+  });
+}

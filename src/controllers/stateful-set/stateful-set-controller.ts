@@ -5,7 +5,12 @@ import { createExpectations } from "../../client/expectations.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
 import { keyOf } from "../controller-reference.ts";
 import { orphanedIn } from "../informers.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
+import {
+  type ControllerContext,
+  type ControllerOptions,
+  type Reconciled,
+  runController,
+} from "../run-controller.ts";
 import { revisionsToForget } from "./decide-revisions.ts";
 import { decideStatefulSet } from "./decide-stateful-set.ts";
 import { isMemberOf } from "./identity.ts";
@@ -22,6 +27,10 @@ const unseenMs = 300_000;
 
 /** Keeps StatefulSets as they should be, until the signal aborts. */
 export function runStatefulSetController(context: ControllerContext, signal: AbortSignal): Promise<void> {
+  return runController(context, statefulSetController(context, signal), signal);
+}
+
+export function statefulSetController(context: ControllerContext, signal: AbortSignal): ControllerOptions {
   const { client, clock, features, informers } = context;
   const recorder = context.recorder("statefulset-controller");
   const sets = informers.of("statefulsets");
@@ -124,6 +133,9 @@ export function runStatefulSetController(context: ControllerContext, signal: Abo
     }
   }
 
-  const watch = watchStatefulSets.bind(undefined, { informers, expectations });
-  return runController(context, { name: "statefulset", watch, reconcile }, signal);
+  return {
+    name: "statefulset",
+    watch: (queue) => watchStatefulSets({ informers, expectations }, queue),
+    reconcile,
+  };
 }

@@ -19,6 +19,9 @@ interface FileHash {
   finish(bytes: number): Promise<string>;
 }
 
+/** Telling of each piece that arrives would wake the process up a thousand times for nothing: it reads in such steps. */
+const tellBytes = 1 << 20;
+
 /** One process and what it was asked. Its successor may run before it has quite ended. */
 interface Running {
   readonly process: ChildProcess;
@@ -118,8 +121,13 @@ export function createUnpackPool(options: {
       const answer = ask(running, { kind: "hash", id, file }, signal);
       // Whoever never asks for the digest is not told that there is none.
       answer.catch(() => {});
+      let told = 0;
       return {
-        advance: (bytes) => post(running, { kind: "available", id, bytes, last: false }),
+        advance(bytes) {
+          if (bytes - told < tellBytes) return;
+          told = bytes;
+          post(running, { kind: "available", id, bytes, last: false });
+        },
         async finish(bytes) {
           post(running, { kind: "available", id, bytes, last: true });
           const hashed = await answer;

@@ -1,0 +1,227 @@
+import { describe, expect, test } from "vitest";
+import type { EndpointSlice, Node, Pod, Service } from "../../api/objects.ts";
+import { makePod, makeService } from "../service-pods/service-pods.fixture.ts";
+import { decideSlices, type SlicePlan } from "./decide-slices.ts";
+import { createWrittenSlices } from "./written-slices.ts";
+
+const node: Node = {
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name: "node-1", labels: { "topology.kubernetes.io/zone": "here" } },
+};
+const decide = (service: Service, pods: readonly Pod[], slices: readonly EndpointSlice[] = []) =>
+  decideSlices({ service, pods, node: (name) => (name === "node-1" ? node : undefined) }, slices);
+
+let names = 0;
+/** What the API has after a plan. */
+function carryOut(plan: SlicePlan, slices: readonly EndpointSlice[] = []): EndpointSlice[] {
+  const named = ({ metadata, ...rest }: EndpointSlice): EndpointSlice => {
+    const name = metadata.name ?? `${metadata.generateName}${names++}`;
+    return { ...rest, metadata: { uid: name, ...metadata, name, generation: 1 } };
+  };
+  const kept = slices.filter(
+    (slice) =>
+      ![...plan.update, ...plan.remove].some(({ metadata }) => metadata.name === slice.metadata.name),
+  );
+  return [...kept, ...plan.update, ...plan.create.map(named)];
+}
+
+const pods = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, i) =>
+    makePod(`p${from + i}`, { ip: `10.0.${(from + i) >> 8}.${(from + i) & 255}` }),
+  );
+const counts = (plan: SlicePlan) => ({
+  create: plan.create.length,
+  update: plan.update.length,
+  remove: plan.remove.length,
+});
+const sizes = (slices: readonly EndpointSlice[]) => slices.map(({ endpoints }) => endpoints?.length);
+const nothing = { create: 0, update: 0, remove: 0 };
+
+describe("a slice", () => {
+  test("says of each pod where it is and how it is", () => {
+    const service = makeService({ clusterIP: "None" }, { labels: { tier: "front" } });
+    const spec = { nodeName: "node-1", hostname: "web-0", subdomain: "web" };
+    expect(decide(service, [makePod("web-0", { spec })]).create).toEqual([
+      {
+        apiVersion: "discovery.k8s.io/v1",
+        kind: "EndpointSlice",
+        metadata: {
+          namespace: "default",
+          generateName: "web-",
+          labels: {
+            tier: "front",
+            "service.kubernetes.io/headless": "",
+            "kubernetes.io/service-name": "web",
+            "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+          },
+          ownerReferences: [
+            {
+              apiVersion: "v1",
+              kind: "Service",
+              name: "web",
+              uid: "service",
+              controller: true,
+              blockOwnerDeletion: true,
+            },
+          ],
+        },
+        addressType: "IPv4",
+        ports: [{ name: "http", port: 8080, protocol: "TCP" }],
+        endpoints: [
+          {
+            addresses: ["10.0.0.1"],
+            conditions: { ready: true, serving: true, terminating: false },
+            hostname: "web-0",
+            targetRef: { kind: "Pod", namespace: "default", name: "web-0", uid: "web-0" },
+            nodeName: "node-1",
+            zone: "here",
+          },
+        ],
+      },
+    ]);
+  });
+
+  const published = { publishNotReadyAddresses: true };
+  const conditions: [string, Partial<NonNullable<Service["spec"]>>, Pod, [boolean, boolean, boolean]][] = [
+    ["ready", {}, makePod("a"), [true, true, false]],
+    ["not ready", {}, makePod("a", { ready: false }), [false, false, false]],
+    ["going, still ready", {}, makePod("a", { going: true }), [false, true, true]],
+    ["going", {}, makePod("a", { going: true, ready: false }), [false, false, true]],
+    ["not ready, but wanted", published, makePod("a", { ready: false }), [true, false, false]],
+    ["going, but wanted", published, makePod("a", { going: true }), [true, true, true]],
+  ];
+  test.each(conditions)("%s", (_, spec, pod, [ready, serving, terminating]) => {
+    const [slice] = decide(makeService(spec), [pod]).create;
+    expect(slice?.endpoints?.[0]?.conditions).toEqual({ ready, serving, terminating });
+  });
+
+  test("of each family, and of no other", () => {
+    const dual = makeService({ ipFamilies: ["IPv4", "IPv6"] });
+    const pod = makePod("a", { ips: ["10.0.0.1", "fd00::1"] });
+    const slices = carryOut(decide(dual, [pod]));
+    expect(slices.map(({ addressType, endpoints }) => [addressType, endpoints?.[0]?.addresses])).toEqual([
+      ["IPv4", ["10.0.0.1"]],
+      ["IPv6", ["fd00::1"]],
+    ]);
+    expect(decide(makeService(), [pod], slices).remove).toMatchObject([{ addressType: "IPv6" }]);
+  });
+
+  test("of each meaning of a named port", () => {
+    const service = makeService({ ports: [{ name: "http", port: 80, targetPort: "web" }] });
+    const offering = (containerPort: number) => ({
+      nodeName: "node-1",
+      containers: [{ name: "c", ports: [{ name: "web", containerPort }] }],
+    });
+    const two = [makePod("a", { spec: offering(1) }), makePod("b", { ip: "10.0.0.2", spec: offering(2) })];
+    const slices = carryOut(decide(service, two));
+    expect(slices.map(({ ports }) => ports?.[0]?.port)).toEqual([1, 2]);
+    expect(counts(decide(service, two, slices))).toEqual(nothing);
+  });
+
+  test("leaves out a pod whose node nobody knows, and says so", () => {
+    const pod = makePod("a", { spec: { nodeName: "gone" } });
+    const plan = decide(makeService(), [pod]);
+    expect(plan.problems).toEqual(["skipping Pod a for Service default/web: Node gone Not Found"]);
+    expect(sizes(plan.create)).toEqual([0]);
+    expect(sizes(decide(makeService(published), [pod]).create)).toEqual([1]);
+  });
+});
+
+describe("slices", () => {
+  const service = makeService();
+
+  test("of a service without pods: an empty one, that stays and is used later", () => {
+    const empty = carryOut(decide(service, []));
+    expect(sizes(empty)).toEqual([0]);
+    expect(counts(decide(service, [], empty))).toEqual(nothing);
+    const plan = decide(service, pods(1), empty);
+    expect(counts(plan)).toEqual({ create: 0, update: 1, remove: 0 });
+    const one = carryOut(plan, empty);
+    expect(counts(decide(service, pods(1), one))).toEqual(nothing);
+    const back = decide(service, [], one);
+    expect(counts(back)).toEqual({ create: 0, update: 1, remove: 0 });
+    expect(sizes(back.update)).toEqual([0]);
+  });
+
+  test("hold 100 each", () => {
+    const slices = carryOut(decide(service, pods(250)));
+    expect(sizes(slices)).toEqual([100, 100, 50]);
+    expect(counts(decide(service, pods(250), slices))).toEqual(nothing);
+  });
+
+  test("take in new pods where there is room", () => {
+    const slices = carryOut(decide(service, pods(150)));
+    const plan = decide(service, pods(170), slices);
+    expect(counts(plan)).toEqual({ create: 0, update: 1, remove: 0 });
+    expect(sizes(plan.update)).toEqual([70]);
+  });
+
+  test("change only where a pod does", () => {
+    const slices = carryOut(decide(service, pods(250)));
+    const changed = pods(250).map((pod, i) =>
+      i === 120 ? makePod("p120", { ip: "10.0.0.120", ready: false }) : pod,
+    );
+    const plan = decide(service, changed, slices);
+    expect(counts(plan)).toEqual({ create: 0, update: 1, remove: 0 });
+    expect(plan.update[0]?.endpoints?.[20]?.conditions?.ready).toBe(false);
+  });
+
+  test("that lose all their pods go, while another one is left", () => {
+    const slices = carryOut(decide(service, pods(150)));
+    expect(counts(decide(service, pods(100), slices))).toEqual({ create: 0, update: 0, remove: 1 });
+  });
+
+  test("follow the service's labels and ports", () => {
+    const slices = carryOut(decide(service, pods(2)));
+    const labelled = makeService({}, { labels: { new: "one" } });
+    expect(decide(labelled, pods(2), slices).update).toMatchObject([
+      { metadata: { labels: { new: "one" } } },
+    ]);
+    const moved = makeService({ ports: [{ name: "http", port: 80, targetPort: 9090 }] });
+    expect(decide(moved, pods(2), slices)).toMatchObject({
+      create: [],
+      update: [{ ports: [{ port: 9090 }], metadata: { name: slices[0]?.metadata.name } }],
+      remove: [],
+    });
+  });
+
+  test("of another service of that name go", () => {
+    const slices = carryOut(decide(makeService({}, { uid: "former" }), pods(2)));
+    expect(counts(decide(service, pods(2), slices))).toEqual({ create: 1, update: 0, remove: 1 });
+  });
+
+  test("keep hints and other fields that do not concern them from causing writes", () => {
+    const slices = carryOut(decide(service, pods(1))).map((slice) => ({
+      ...slice,
+      endpoints: slice.endpoints?.map((endpoint) => ({
+        ...endpoint,
+        hints: { forZones: [{ name: "here" }] },
+      })),
+    }));
+    expect(counts(decide(service, pods(1), slices))).toEqual(nothing);
+  });
+});
+
+describe("what was written", () => {
+  const [slice] = carryOut(decide(makeService(), pods(1)));
+  if (!slice) throw new Error("no slice");
+  const version = (generation: number) => ({ ...slice, metadata: { ...slice.metadata, generation } });
+
+  test("is waited for, until it is seen, or has been undone, or for long enough", () => {
+    const written = createWrittenSlices();
+    written.note("s", version(2), 0);
+    expect(written.isStale("s", [], 1)).toBe(true);
+    expect(written.isStale("s", [version(1)], 1)).toBe(true);
+    expect(written.isStale("s", [version(2)], 1)).toBe(false);
+    expect(written.isStale("s", [], 1)).toBe(false);
+    written.noteGone("s", slice, 0);
+    expect(written.isStale("s", [slice], 1)).toBe(true);
+    expect(written.isStale("s", [], 1)).toBe(false);
+    written.note("s", version(3), 0);
+    written.forget("s", slice);
+    expect(written.isStale("s", [], 1)).toBe(false);
+    written.note("s", version(4), 0);
+    expect(written.isStale("s", [], 31_000)).toBe(false);
+  });
+});

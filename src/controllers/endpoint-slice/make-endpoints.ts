@@ -1,0 +1,113 @@
+import type * as k8s from "@kubernetes/client-node";
+import type { EndpointSlice, Node, Pod, Service, Wire } from "../../api/objects.ts";
+import {
+  addressesOf,
+  familyOf,
+  findPort,
+  hasAddress,
+  hasClusterIp,
+  hostnameIn,
+  isPodReady,
+} from "../service-pods/endpoint-pod.ts";
+
+export type Endpoint = Wire<k8s.V1Endpoint>;
+export type SlicePort = Wire<k8s.DiscoveryV1EndpointPort>;
+export type AddressType = EndpointSlice["addressType"];
+
+const zoneLabel = "topology.kubernetes.io/zone";
+
+export interface PodFacts {
+  readonly service: Service;
+  readonly pods: readonly Pod[];
+  node(name: string): Node | undefined;
+}
+
+/** Endpoints that offer the same ports, by what tells one from another. */
+export interface PortGroup {
+  readonly ports: readonly SlicePort[];
+  readonly endpoints: Map<string, Endpoint>;
+}
+
+/** What slices of one address type should hold; and whom they cannot hold yet. */
+export function makeEndpoints(
+  { service, pods, node }: PodFacts,
+  addressType: AddressType,
+): { readonly groups: ReadonlyMap<string, PortGroup>; readonly problems: readonly string[] } {
+  const groups = new Map<string, PortGroup>();
+  const problems: string[] = [];
+  const { namespace, name } = service.metadata;
+  for (const pod of pods) {
+    const { nodeName = "" } = pod.spec ?? {};
+    const addresses = hasAddress(pod) ? addressesOf(pod, addressType) : [];
+    if (addresses.length === 0) continue;
+    // Without its node the pod is about to be cleaned up, or its node is about to be seen.
+    if (!node(nodeName) && !service.spec?.publishNotReadyAddresses) {
+      problems.push(
+        `skipping Pod ${pod.metadata.name} for Service ${namespace}/${name}: Node ${nodeName} Not Found`,
+      );
+      continue;
+    }
+    const ports = portsAt(pod, service);
+    const key = portsKey(ports);
+    const group = groups.get(key) ?? { ports, endpoints: new Map() };
+    groups.set(key, group);
+    const endpoint = toEndpoint({ pod, service, addresses, node: node(nodeName) });
+    group.endpoints.set(endpointKey(endpoint), endpoint);
+  }
+  return { groups, problems };
+}
+
+function toEndpoint({
+  pod,
+  service,
+  addresses,
+  node,
+}: {
+  pod: Pod;
+  service: Service;
+  addresses: string[];
+  node: Node | undefined;
+}): Endpoint {
+  const serving = isPodReady(pod);
+  const terminating = pod.metadata.deletionTimestamp !== undefined;
+  const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating);
+  const hostname = hostnameIn(pod, service);
+  const zone = node?.metadata.labels?.[zoneLabel];
+  const { namespace, name, uid } = pod.metadata;
+  return {
+    addresses,
+    conditions: { ready, serving, terminating },
+    ...(hostname && { hostname }),
+    targetRef: { kind: "Pod", namespace, name, uid },
+    ...(pod.spec?.nodeName && { nodeName: pod.spec.nodeName }),
+    ...(zone && { zone }),
+  };
+}
+
+export function endpointKey({ addresses, targetRef }: Endpoint): string {
+  return `${targetRef?.uid} ${addresses.join()}`;
+}
+
+function portsAt(pod: Pod, service: Service): SlicePort[] {
+  return (service.spec?.ports ?? []).flatMap((servicePort) => {
+    const port = findPort(pod, servicePort);
+    const { name = "", protocol = "TCP", appProtocol } = servicePort;
+    return port === undefined ? [] : [{ name, port, protocol, ...(appProtocol && { appProtocol }) }];
+  });
+}
+
+/** The same for the same ports, in whatever order. */
+export function portsKey(ports: readonly SlicePort[] = []): string {
+  const texts = ports.map(({ name = "", port, protocol = "TCP", appProtocol }) =>
+    JSON.stringify([name, port, protocol, appProtocol]),
+  );
+  return texts.sort().join();
+}
+
+/** Which kinds of addresses a service has. */
+export function addressTypesOf(service: Service): readonly AddressType[] {
+  const { ipFamilies = [], clusterIP = "" } = service.spec ?? {};
+  if (ipFamilies.length > 0) return ipFamilies as AddressType[];
+  // A headless service of old: whatever its pods have.
+  return hasClusterIp(service) ? [familyOf(clusterIP)] : ["IPv4", "IPv6"];
+}
