@@ -1,12 +1,16 @@
 import { setMaxListeners } from "node:events";
 import { createEventRecorder, type EventRecorderOptions } from "../client/event-recorder.ts";
 import { runDeploymentController } from "./deployment/deployment-controller.ts";
+import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import { createDryRunClient } from "./dry-run-client.ts";
 import { runEndpointSliceController } from "./endpoint-slice/endpoint-slice-controller.ts";
 import { runEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { runGarbageCollector } from "./garbage-collector/garbage-collector.ts";
 import { createInformers } from "./informers.ts";
 import { runNamespaceController } from "./namespace/namespace-controller.ts";
+import { runNodeLifecycleController } from "./node-lifecycle/node-lifecycle-controller.ts";
+import { runTaintEvictionController } from "./node-lifecycle/taint-eviction-controller.ts";
+import { runPodGcController } from "./pod-gc/pod-gc-controller.ts";
 import { runReplicaSetController } from "./replica-set/replica-set-controller.ts";
 import type { ControllerContext } from "./run-controller.ts";
 import { runServiceAccountController } from "./service-account/service-account-controller.ts";
@@ -23,6 +27,10 @@ const controllers: readonly ControllerEntry[] = [
   { name: "statefulset", run: runStatefulSetController },
   { name: "replicaset", run: runReplicaSetController },
   { name: "deployment", run: runDeploymentController },
+  { name: "disruption", run: runDisruptionController },
+  { name: "podgc", run: runPodGcController },
+  { name: "nodelifecycle", run: runNodeLifecycleController },
+  { name: "taint-eviction", run: runTaintEvictionController },
   { name: "endpoint", run: runEndpointsController },
   { name: "endpointslice", run: runEndpointSliceController },
   { name: "garbagecollector", run: runGarbageCollector },
