@@ -9,6 +9,7 @@ import { bundle } from "../test/support/bundle.ts";
 import { startRegistry } from "../test/support/registry.ts";
 import { makeBenchImage } from "./support/bench-image.ts";
 import { type PullingContainerd, startPullingContainerd } from "./support/containerd.ts";
+import { watchLoopPauses } from "./support/loop-pauses.ts";
 import { median } from "./support/median.ts";
 import { printTable } from "./support/print-table.ts";
 
@@ -36,6 +37,8 @@ interface OurPull {
   /** The longest that the daemon's event loop was held up. */
   pauseMs: number;
   p99PauseMs: number;
+  /** The same of this process, which only waits: what the machine's load does to anybody. */
+  idlePauseMs: number;
 }
 
 const folder = await mkdtemp(join(args.directory, "kindling-bench-images-"));
@@ -59,6 +62,7 @@ try {
       "with unpack process",
       "event loop held up at most",
       "p99",
+      "an idle process",
     ],
     rows,
   );
@@ -106,11 +110,13 @@ async function compare(shape: (typeof shapes)[number]): Promise<string[]> {
     Math.max(...plain.map((pull) => pull.allMiB)).toFixed(0),
     `${median(plain.map((pull) => pull.pauseMs)).toFixed(0)} ms`,
     `${median(plain.map((pull) => pull.p99PauseMs)).toFixed(1)} ms`,
+    `${median(plain.map((pull) => pull.idlePauseMs)).toFixed(0)} ms`,
   ];
 }
 
 async function pullOurs(reference: string, intervalBytes: number): Promise<OurPull> {
   const dataDir = await mkdtemp(join(folder, "data-"));
+  const idle = watchLoopPauses();
   // Kept until the end: for a minute ext4 looks at every inode that was freed before it makes a new one, and the next
   // pull would pay for our cleaning up.
   const { stdout } = await run(process.execPath, [
@@ -120,7 +126,7 @@ async function pullOurs(reference: string, intervalBytes: number): Promise<OurPu
     `--reference=${reference}`,
     `--interval-bytes=${intervalBytes}`,
   ]);
-  return JSON.parse(stdout);
+  return { ...JSON.parse(stdout), idlePauseMs: idle.stop().longestMs };
 }
 
 async function pullTheirs(reference: string): Promise<number> {

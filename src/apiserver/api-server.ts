@@ -7,6 +7,7 @@ import type { Node, Pod } from "../api/objects.ts";
 import { findResource, type Resource } from "../api/resources.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { stoppable } from "../lib/stoppable.ts";
 import { runCompaction } from "../store/compaction.ts";
 import type { Store } from "../store/store.ts";
 import { createAdmission } from "./admission/admission.ts";
@@ -123,10 +124,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     answerAtOnce: (request) => answerAtOnce(handler, request),
     proxy: createProxy(registry, pki, host),
   });
+  const stopListening = stoppable(listener);
   async function close(): Promise<void> {
     stop.abort();
-    listener.closeAllConnections();
-    await new Promise<void>((resolve) => listener.close(() => resolve()));
+    await stopListening();
     await Promise.all(running);
   }
 

@@ -22,10 +22,11 @@ export interface ClientOptions {
 export async function connectCluster(options: {
   readonly kubeconfig?: string;
   readonly userAgent?: string;
+  readonly maxConnections?: number;
 }): Promise<Client> {
-  const { kubeconfig, userAgent } = options;
+  const { kubeconfig, userAgent, maxConnections } = options;
   const access = await (kubeconfig === undefined ? loadInClusterAccess() : loadKubeconfig(kubeconfig));
-  return createClient({ transport: createHttpTransport({ access }), userAgent });
+  return createClient({ transport: createHttpTransport({ access, maxConnections }), userAgent });
 }
 
 interface Request extends CallOptions {

@@ -6,6 +6,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
+import { createSecureContext } from "node:tls";
 import type { ClusterAccess } from "./cluster-access.ts";
 import {
   type Transport,
@@ -33,7 +34,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   const { access, connectTimeoutMs = 10_000, idleTimeoutMs = 65_000, maxConnections = 64 } = options;
   const { server } = access;
   const secure = server.protocol === "https:";
-  const createAgent = (maxSockets: number) => createAgentFor(access, maxSockets);
+  const createAgent = createAgentsFor(access);
   const callAgent = createAgent(maxConnections);
   const watchAgent = createAgent(Number.POSITIVE_INFINITY);
   const basePath = server.pathname.replace(/\/+$/, "");
@@ -97,23 +98,19 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   };
 }
 
-function createAgentFor({ server, tls }: ClusterAccess, maxSockets: number): HttpAgent {
+function createAgentsFor({ server, tls }: ClusterAccess): (maxSockets: number) => HttpAgent {
   const pool = {
     keepAlive: true,
     keepAliveMsecs: keepAliveAfterMs,
-    maxSockets,
     timeout: spareLifeMs,
     scheduling: "lifo",
   } as const;
-  if (server.protocol === "http:") return new HttpAgent(pool);
-  return new HttpsAgent({
-    ...pool,
-    ca: tls.ca,
-    cert: tls.cert,
-    key: tls.key,
-    servername: tls.serverName,
-    rejectUnauthorized: !tls.insecure,
-  });
+  if (server.protocol === "http:") return (maxSockets) => new HttpAgent({ ...pool, maxSockets });
+  // Once for all connections: reading certificates and keys costs as much as the rest of opening one.
+  const secureContext = createSecureContext({ ca: tls.ca, cert: tls.cert, key: tls.key });
+  const { serverName: servername, insecure } = tls;
+  return (maxSockets) =>
+    new HttpsAgent({ ...pool, maxSockets, secureContext, servername, rejectUnauthorized: !insecure });
 }
 
 function limitConnecting(socket: Socket, limit: { secure: boolean; connectTimeoutMs: number }): void {

@@ -50,7 +50,11 @@ test.each([
   await apply(kubectl, budgetOf(name, spec));
   await apply(kubectl, deploymentOf(name, { replicas: 4 }));
   await kubectl.ok(`rollout status deployment/${name} --timeout=60s`);
-  await eventually(() => statusOf(name)).toMatchObject({ expectedPods: 4, currentHealthy: 4, desiredHealthy });
+  await eventually(() => statusOf(name)).toMatchObject({
+    expectedPods: 4,
+    currentHealthy: 4,
+    desiredHealthy,
+  });
   await kubectl.ok(`delete deployment/${name} pdb/${name}`);
 });
 

@@ -118,7 +118,6 @@ describeWithTool("kubectl", "the addresses of services", () => {
     await delay(300);
     expect(await subsetsOf("manual")).toMatchObject([{ addresses: [{ ip: "192.0.2.1" }] }]);
     expect(await slicesOf("manual")).toEqual([]);
-    expect(await cluster.find("endpointslices", "kubernetes")).toBeDefined();
   });
 
   test("are restored when somebody spoils them, go with their service, and cost nothing at rest", async () => {

@@ -47,7 +47,10 @@ describe("a node that falls silent", () => {
       reason: "NodeStatusUnknown",
       message: "Kubelet stopped posting node status.",
     });
-    await eventually(() => taintsOf("node-1")).toEqual([`${unreachable}:NoSchedule`, `${unreachable}:NoExecute`]);
+    await eventually(() => taintsOf("node-1")).toEqual([
+      `${unreachable}:NoSchedule`,
+      `${unreachable}:NoExecute`,
+    ]);
     await eventually(async () => {
       const pods = await cluster.pods("app");
       return pods.filter((pod) => pod.spec?.nodeName === "node-1" && isReady(pod)).length;
@@ -85,7 +88,10 @@ describe("a node that falls silent", () => {
 test("a pod that tolerates a taint stays for as long as that is there, and is told when it may stay", async () => {
   const { client, kubectl } = cluster;
   const stay = { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 40 };
-  await kubeletOf("node-2").run("stays", { containers: [{ name: "c", image: "web:1" }], tolerations: [stay] });
+  await kubeletOf("node-2").run("stays", {
+    containers: [{ name: "c", image: "web:1" }],
+    tolerations: [stay],
+  });
   await kubeletOf("node-2").run("leaves", { containers: [{ name: "c", image: "web:1" }] });
   await kubectl.ok("wait --for=condition=Ready pod/stays pod/leaves --timeout=30s");
   await kubectl.ok("taint node node-2 maintenance=now:NoExecute");

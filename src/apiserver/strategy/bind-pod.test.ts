@@ -14,6 +14,18 @@ function makeBinding(target: Partial<Binding["target"]> = {}): Binding {
   };
 }
 
+test("a binding for another pod of the same name is refused", () => {
+  const pod: Pod = { ...makePod(), metadata: { name: "web", uid: "new" } };
+  const binding = makeBinding();
+  binding.metadata.uid = "old";
+  expect(bindPod(pod, binding, now)).toEqual({
+    kind: "conflict",
+    message: "Precondition failed: UID in precondition: old, UID in object meta: new",
+  });
+  binding.metadata.uid = "new";
+  expect(bindPod(pod, binding, now).kind).toBe("bound");
+});
+
 test("a pod gets its node, a condition and what the binding carries", () => {
   const pod: Pod = {
     ...makePod(),

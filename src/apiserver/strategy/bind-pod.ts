@@ -17,7 +17,12 @@ export function bindPod(pod: Pod, binding: Binding, now: number): BindResult {
   const errors = validateBinding(binding);
   if (errors.length > 0) return { kind: "invalid", errors };
   const { metadata, spec = { containers: [] }, status = {} } = pod;
-  const { name } = metadata;
+  const { name, uid } = metadata;
+  // A pod of the same name that was made since is not the one that was looked at.
+  if (binding.metadata.uid && binding.metadata.uid !== uid) {
+    const message = `Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${uid}`;
+    return { kind: "conflict", message };
+  }
   if (metadata.deletionTimestamp) {
     return { kind: "conflict", message: `pod ${name} is being deleted, cannot be assigned to a host` };
   }

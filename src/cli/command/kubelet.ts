@@ -59,7 +59,11 @@ async function runKubelet(flags: KubeletFlags): Promise<void> {
     ...config.featureGates,
   });
   const logger = loggerOf(flags).component("kubelet");
-  const client = await connectCluster({ kubeconfig: flags.kubeconfig, userAgent: "kindling-kubelet" });
+  const client = await connectCluster({
+    kubeconfig: flags.kubeconfig,
+    userAgent: "kindling-kubelet",
+    maxConnections: 8,
+  });
   const cri = connectCri(flags.runtimeEndpoint);
   await untilStopped(async (signal) => {
     const kubelet = await createKubelet(

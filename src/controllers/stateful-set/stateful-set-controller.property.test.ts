@@ -319,6 +319,41 @@ function statusOf(how: string): Pod["status"] {
   };
 }
 
+/** What chance would seldom come upon. */
+const enforced: Shape = {
+  type: "EnforcedRollingUpdate",
+  policy: "OrderedReady",
+  permanentOnly: false,
+  rollingUpdate: undefined,
+};
+const upToDate: Lag = { statefulsets: 0, pods: 0, persistentvolumeclaims: 0, controllerrevisions: 0 };
+const hearOfSet: Step = { kind: "deliver", resource: "statefulsets", changes: 5 };
+const look: Step = { kind: "reconcile", restartLag: upToDate };
+const examples: [Shape, Step[]][] = [
+  // A pod has been replaced, and a controller that starts sees the one that was there before.
+  [
+    enforced,
+    [
+      { kind: "rounds", count: 8 },
+      { kind: "image", image: "good:2" },
+      { kind: "rounds", count: 2 },
+      { kind: "restart", lag: { ...upToDate, pods: 4 } },
+      look,
+    ],
+  ],
+  // A pod that it has deleted itself looks well, and right again for a template that came back.
+  [
+    enforced,
+    [
+      { kind: "rounds", count: 8 },
+      { kind: "image", image: "good:2" },
+      { kind: "rounds", count: 2 },
+      { kind: "deliver", resource: "pods", changes: 5 },
+      ...["good:1", "good:2"].flatMap((image): Step[] => [{ kind: "image", image }, hearOfSet, look]),
+    ],
+  ],
+];
+
 test("3541-8 over crashes between any two calls, late news, failing pods, changed templates and scaling", async () => {
   await fc.assert(
     fc.asyncProperty(shape, fc.array(step, { maxLength: 80 }), async (shape, steps) => {
@@ -362,6 +397,6 @@ test("3541-8 over crashes between any two calls, late news, failing pods, change
         readyReplicas: 3,
       });
     }),
-    { numRuns: 400 },
+    { numRuns: 1_500, examples },
   );
 }, 60_000);

@@ -66,6 +66,8 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   const uid = first.pod.metadata.uid ?? "";
   const wakeUp = createWakeUp();
   const problems = new Map<string, StartProblem>();
+  /** Containers, by id, whose postStart hook has not ended. */
+  const hooked = new Set<string>();
   let subject = first;
   let sandboxProblem: StartProblem | undefined;
   let crashLoops: PodPlan["crashLoops"] = new Map();
@@ -89,7 +91,10 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       previous: writer.latest(subject.inApi),
       problems: new Map([...problems, ...crashLoops]),
       sandboxProblem,
-      verdict: (containerId) => prober.verdict(subject.pod, containerId),
+      verdict: (containerId) => {
+        const verdict = prober.verdict(subject.pod, containerId);
+        return hooked.has(containerId) ? { ...verdict, ready: false } : verdict;
+      },
       ending,
       now: clock.now(),
     });
@@ -205,6 +210,8 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       else problems.delete(name);
       publish();
     },
+    hookRuns: (containerId: string) => void hooked.add(containerId),
+    hookEnded: (containerId: string) => void hooked.delete(containerId),
     async acted(part?: PodPart) {
       await (part ? observer.refreshPart(uid, part) : observer.refresh(uid));
     },

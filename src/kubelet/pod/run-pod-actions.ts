@@ -36,6 +36,9 @@ export interface ContainerRequest {
 export interface StepReports {
   sandboxProblem(problem: StartProblem | undefined): void;
   containerProblem(name: string, problem: StartProblem | undefined): void;
+  /** A container has a postStart hook that has yet to end: until then it is not ready, though it runs. */
+  hookRuns(containerId: string): void;
+  hookEnded(containerId: string): void;
   /** Something changed in the runtime, this part alone where it is given: the status need not wait for the rest. */
   acted(part?: PodPart): Promise<void>;
 }
@@ -156,6 +159,7 @@ async function startContainer(deps: PodActionDeps, options: StartOptions): Promi
   // It runs already: probes and the status do not wait for the hook.
   await reports.acted({ sandboxId: action.sandbox.id, containerId });
   const hooked = await orReport(deps, options, () => runPostStart(deps, { ...options, containerId }));
+  reports.hookEnded(containerId);
   if (!hooked) return false;
   reports.containerProblem(action.container.name, undefined);
   return true;
@@ -205,6 +209,7 @@ async function makeAndStart(deps: PodActionDeps, options: StartOptions): Promise
     deps.cri.runtime.createContainer({ podSandboxId: sandbox.id, config, sandboxConfig }, { signal }),
   );
   record("Normal", "Created", "Container created");
+  if (container.lifecycle?.postStart) options.reports.hookRuns(containerId);
   await failingAs("RunContainerError", () => deps.cri.runtime.startContainer({ containerId }, { signal }));
   record("Normal", "Started", "Container started");
   return containerId;

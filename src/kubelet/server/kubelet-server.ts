@@ -9,6 +9,7 @@ import type { Client } from "../../client/client.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { stoppable } from "../../lib/stoppable.ts";
 import { createSelfSigned } from "../../lib/x509/self-signed.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
 import { type AnswerDeps, answerRequest } from "./answer-request.ts";
@@ -78,24 +79,13 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
   };
   const tls = options.tls ?? createServingPair(nodeName, listen.host, options.clock.now());
   const server = createListener(deps, { ...tls, clientCa });
-  const sockets = new Set<Duplex>();
-  server.on("connection", (socket: Duplex) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
+  const close = stoppable(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(listen.port, listen.host, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
-  };
+  return { port, close };
 }
 
 /** As upstream names its own: the node, and when it was made. */

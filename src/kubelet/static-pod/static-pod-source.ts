@@ -26,15 +26,22 @@ export async function runStaticPodSource(
 ): Promise<void> {
   const { directory, clock, logger } = options;
   const wakeUp = createWakeUp();
-  try {
-    watch(directory, { signal }, () => wakeUp.wake()).on("error", (error) =>
-      logger.warn("the directory of static pods cannot be watched: it is read every 20 s", { error }),
-    );
-  } catch (error) {
-    logger.warn("the directory of static pods cannot be watched: it is read every 20 s", { error });
-  }
+  let watching = false;
+  const notWatched = (error: unknown) => {
+    if (watching) logger.warn("static pods are not watched any more: they are read every 20 s", { error });
+    watching = false;
+  };
   while (!signal.aborted) {
     const woken = wakeUp.next();
+    if (!watching) {
+      try {
+        // Before it is read: what changes in between is read again.
+        watch(directory, { signal }, () => wakeUp.wake()).on("error", notWatched);
+        watching = true;
+      } catch (error) {
+        logger.debug("the directory of static pods cannot be watched yet", { directory, error });
+      }
+    }
     try {
       options.onPods(await readStaticPods(options));
     } catch (error) {
@@ -51,7 +58,7 @@ async function readStaticPods({
   logger,
 }: StaticPodSourceOptions): Promise<ReadonlyMap<string, Pod>> {
   const pods = new Map<string, Pod>();
-  for (const file of (await readdir(directory)).sort()) {
+  for (const file of (await listFiles(directory)).sort()) {
     // As upstream: editors leave files with a dot in front beside those they write.
     if (file.startsWith(".")) continue;
     const path = join(directory, file);
@@ -63,6 +70,16 @@ async function readStaticPods({
     }
   }
   return pods;
+}
+
+/** A directory that is not there has no pods, as upstream: it may be made later. */
+async function listFiles(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
 }
 
 async function readSmallFile(path: string): Promise<string> {

@@ -162,6 +162,7 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
 
   return {
     rootfsMode,
+    directory: dataDir,
     pull: (request) => followPull({ clock, request, join: (signal) => joinPull(request, signal) }),
     list: () => records.list(),
     find: (reference) => findImage(records.list(), reference),
@@ -189,6 +190,7 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
       return rootfs.create(containerId, { id: image.id, layers: stack });
     },
     removeRootfs: (containerId) => rootfs.remove(containerId),
+    writableUsage: (containerId) => diskUsage(rootfs.writablePath(containerId)),
     importArchive: (path, importOptions) => importArchive(importDeps, path, importOptions),
     buildFromDirectory: (buildOptions) => buildFromDirectory(importDeps, buildOptions),
     async close() {

@@ -1,7 +1,10 @@
 import type { ReportGranularity } from "../../cri/report-meter.ts";
+import type { DiskUsage } from "./disk-usage.ts";
 
 /** The images of this machine: pulled, imported or built, unpacked, and lent to containers as root file systems. */
 export interface Images {
+  /** Images and root file systems are below it. */
+  readonly directory: string;
   /** Pulls of one image at the same time share one download; each has its own reports. Ends with `kind: "done"`. */
   pull(request: PullRequest): AsyncIterable<PullReport>;
   list(): readonly Image[];
@@ -13,6 +16,8 @@ export interface Images {
   /** A writable root file system of the image, mounted; released on every path, also by a later run of the daemon. */
   createRootfs(options: { containerId: string; image: Image }): Promise<Rootfs>;
   removeRootfs(containerId: string): Promise<void>;
+  /** What a container's root file system takes beside its image: what was written to it. */
+  writableUsage(containerId: string): Promise<DiskUsage>;
   /** Ends pulls and forgets half-made things of an earlier run. */
   close(): Promise<void>;
 }
@@ -89,8 +94,6 @@ interface Rootfs {
   readonly path: string;
 }
 
-interface FileSystemUsage {
+interface FileSystemUsage extends DiskUsage {
   readonly mountpoint: string;
-  readonly usedBytes: number;
-  readonly inodesUsed: number;
 }

@@ -1,19 +1,27 @@
-import { ContainerStats, type CpuUsage, MemoryUsage } from "../../cri/generated/cri.ts";
+import { ContainerStats, type CpuUsage, type FilesystemUsage, MemoryUsage } from "../../cri/generated/cri.ts";
 import { toNanos } from "../../cri/nanos.ts";
+import type { MeasuredUsage } from "../container/layer-usage.ts";
 import type { ContainerUsage } from "../driver/driver.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 
-/** A container that does not run has attributes only. */
+interface StatsFacts {
+  readonly now: number;
+  /** Of a container that runs. */
+  readonly usage: ContainerUsage | undefined;
+  readonly nanoCores: number | undefined;
+  readonly layer: (MeasuredUsage & { readonly mountpoint: string }) | undefined;
+}
+
 export function containerStatsMessage(
   container: ContainerRecord,
-  usage: ContainerUsage | undefined,
-  { now, nanoCores }: { now: number; nanoCores: number | undefined },
+  { now, usage, nanoCores, layer }: StatsFacts,
 ): ContainerStats {
   const { id, config } = container;
   const { metadata, labels, annotations } = config;
   return ContainerStats.fromPartial({
     attributes: { id, metadata, labels, annotations },
     ...(usage && { cpu: cpuMessage(usage, { now, nanoCores }), memory: memoryMessage(usage, now) }),
+    writableLayer: layer && layerMessage(layer),
   });
 }
 
@@ -38,6 +46,15 @@ function memoryMessage(usage: Omit<ContainerUsage, "cpuNanos">, now: number): Me
     pageFaults: value(usage.pageFaults),
     majorPageFaults: value(usage.majorPageFaults),
   });
+}
+
+function layerMessage(layer: NonNullable<StatsFacts["layer"]>): FilesystemUsage {
+  return {
+    timestamp: toNanos(layer.at),
+    fsId: { mountpoint: layer.mountpoint },
+    usedBytes: value(layer.usedBytes),
+    inodesUsed: value(layer.inodesUsed),
+  };
 }
 
 export function value(count: number): { value: bigint } {

@@ -8,13 +8,15 @@ import type {
 } from "../../cri/generated/cri.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { CpuRates } from "../container/cpu-rates.ts";
+import type { LayerUsage } from "../container/layer-usage.ts";
 import { containerStatsMessage } from "../message/stats-message.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { matchesLabels } from "./matches-labels.ts";
 
-export type StatsDeps = Pick<RuntimeState, "containers" | "driver" | "clock"> & {
+export type StatsDeps = Pick<RuntimeState, "containers" | "driver" | "images" | "clock"> & {
   readonly cpuRates: CpuRates;
+  readonly layerUsage: LayerUsage;
 };
 
 export function containerStats(deps: StatsDeps): UnaryRpc<ContainerStatsRequest, ContainerStatsResponse> {
@@ -37,13 +39,22 @@ export function listContainerStats(
 }
 
 export async function readContainerStats(
-  { driver, clock, cpuRates }: StatsDeps,
+  { driver, images, clock, cpuRates, layerUsage }: StatsDeps,
   container: ContainerRecord,
 ): Promise<ContainerStats> {
-  const usage = container.state.kind === "running" ? await driver.stats(container.id) : undefined;
+  const isRunning = container.state.kind === "running";
+  const [usage, layer] = await Promise.all([
+    isRunning ? driver.stats(container.id) : undefined,
+    layerUsage.read(container.id),
+  ]);
   const now = clock.now();
   const nanoCores = usage && cpuRates.read(container.id, { cpuNanos: usage.cpuNanos, at: now });
-  return containerStatsMessage(container, usage, { now, nanoCores });
+  return containerStatsMessage(container, {
+    usage,
+    nanoCores,
+    now,
+    layer: layer && { ...layer, mountpoint: images.directory },
+  });
 }
 
 function matches(container: ContainerRecord, filter: ContainerStatsFilter): boolean {

@@ -1,6 +1,7 @@
 import type { ImageServiceService, RuntimeServiceService } from "../../cri/generated/cri.ts";
 import type { ServiceCalls } from "../../cri/serve-call.ts";
 import { createCpuRates } from "../container/cpu-rates.ts";
+import { createLayerUsage } from "../container/layer-usage.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import type { StreamServer } from "../stream/stream-server.ts";
 import { attach } from "./attach.ts";
@@ -40,9 +41,11 @@ interface ServiceDeps {
 
 /** What is not in this list answers UNIMPLEMENTED: port-forward, checkpoints, metrics. */
 export function runtimeCalls({ state, streams, info }: ServiceDeps) {
+  const known = (id: string) => state.containers.get(id) !== undefined;
   const stats = {
     ...state,
-    cpuRates: createCpuRates({ known: (id) => state.containers.get(id) !== undefined }),
+    cpuRates: createCpuRates({ known }),
+    layerUsage: createLayerUsage({ clock: state.clock, measure: state.images.writableUsage, known }),
   };
   return {
     version: version(),

@@ -13,6 +13,8 @@ export interface RootfsStore {
   create(containerId: string, image: { id: string; layers: readonly Layer[] }): Promise<{ path: string }>;
   remove(containerId: string): Promise<void>;
   list(): readonly RootfsRecord[];
+  /** Where what a container writes comes to lie; with copies that is everything. */
+  writablePath(containerId: string): string;
 }
 
 interface RootfsRecord {
@@ -88,6 +90,7 @@ export async function openRootfsStore(options: {
 
   return {
     list: () => [...records.values()],
+    writablePath: (containerId) => join(directory, containerId, mode === "overlay" ? "upper" : "merged"),
     create: (containerId, image) =>
       mutex.run(containerId, async () => {
         if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/.test(containerId)) {
