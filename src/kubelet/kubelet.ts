@@ -115,7 +115,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
   const admit = createAdmission({
     workers: () => workers,
     observer,
-    allocatable: () => node().allocatable,
+    node,
   });
   const workers: PodWorkers = createPodWorkers({
     logger,

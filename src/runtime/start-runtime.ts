@@ -5,9 +5,13 @@ import type { Logger } from "../lib/logger.ts";
 import { serveControl } from "./control-server.ts";
 import { serveCri } from "./cri-server.ts";
 import { chooseDriver } from "./driver/choose-driver.ts";
+import type { Driver } from "./driver/driver.ts";
+import { createHandlerDriver } from "./driver/handler-driver.ts";
+import { type Handler, openHandlers } from "./driver/open-handlers.ts";
 import { createImages } from "./image/create-images.ts";
 import { chooseNetwork, type NetworkOptions } from "./network/choose-network.ts";
 import { reconcile } from "./reconcile.ts";
+import { noConfig, type RuntimeConfig } from "./runtime-config.ts";
 import { claimDataDir } from "./state/claim-data-dir.ts";
 import { openRuntimeState } from "./state/runtime-state.ts";
 
@@ -20,6 +24,8 @@ export interface RuntimeOptions {
   readonly clock?: Clock;
   /** Where the built unpack process is; beside the command unless told. */
   readonly unpackProgram?: string;
+  /** Of the operator: registries, handlers. */
+  readonly config?: RuntimeConfig;
   readonly network?: Pick<NetworkOptions, "wanted" | "cniConfDir" | "bridge" | "subnet">;
 }
 
@@ -32,7 +38,7 @@ export interface RunningRuntime {
 
 /** The whole runtime: parts chosen for this machine, yesterday's state put in order, then calls are served. */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
-  const { dataDir, listen, logger, clock = systemClock } = options;
+  const { dataDir, listen, logger, clock = systemClock, config = noConfig } = options;
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const claim = await claimDataDir(dataDir);
   const stopping = new AbortController();
@@ -48,17 +54,25 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       dataDir: join(dataDir, "images"),
       logger,
       unpackProgram: options.unpackProgram,
+      registries: config.registries,
     });
     opened.unshift(images);
     const [chosenDriver, chosenNetwork] = await Promise.all([
       chooseDriver({ dataDir: join(dataDir, "driver"), logger, wanted: options.driver, clock }),
       chooseNetwork({ dataDir, logger, ...options.network }),
     ]);
-    const { driver } = chosenDriver;
     const { network } = chosenNetwork;
+    const handlers = await openHandlers({
+      dataDir: join(dataDir, "driver"),
+      logger,
+      clock,
+      standard: chosenDriver.driver,
+      wanted: config.handlers,
+    });
+    const driver = createHandlerDriver(chosenDriver.driver, workingDrivers(handlers));
     opened.unshift(driver, network);
     const state = await openRuntimeState(
-      { dataDir, images, driver, network, clock, logger },
+      { dataDir, images, driver, handlers, network, clock, logger },
       stopping.signal,
     );
     await reconcile(state);
@@ -85,4 +99,10 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     await close();
     throw error;
   }
+}
+
+function workingDrivers(handlers: readonly Handler[]): ReadonlyMap<string, Driver> {
+  return new Map(
+    handlers.flatMap((handler) => (handler.kind === "works" ? [[handler.name, handler.driver]] : [])),
+  );
 }

@@ -1,9 +1,9 @@
+import { type NodeMatcher, requiredNodes } from "../api/node-matcher.ts";
 import type { PodSpec } from "../api/objects.ts";
 import { type LabelSelector, matchesLabels } from "../api/selector.ts";
 import { describeSelector, readSelector } from "./affinity-term.ts";
 import { findUntolerated } from "./filter/tolerates.ts";
 import { labelOf, type NodeInfo } from "./node-info.ts";
-import { type NodeMatcher, requiredNodes } from "./node-matcher.ts";
 import type { PodQuery } from "./pod-counts.ts";
 import type { PodInfo } from "./pod-info.ts";
 

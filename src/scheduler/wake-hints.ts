@@ -1,4 +1,5 @@
 import { isEqual } from "../api/equality.ts";
+import { requiredNodes } from "../api/node-matcher.ts";
 import { matchesLabels } from "../api/selector.ts";
 import { matchesTerm } from "./affinity-term.ts";
 import type { PluginName } from "./filter/filter.ts";
@@ -7,7 +8,6 @@ import { findUntolerated } from "./filter/tolerates.ts";
 import { exclusiveDisks, shareDisk } from "./filter/volume-restrictions.ts";
 import { sharePort } from "./host-ports.ts";
 import type { NodeInfo } from "./node-info.ts";
-import { requiredNodes } from "./node-matcher.ts";
 import type { PodInfo } from "./pod-info.ts";
 import type { Allocatable, Resources } from "./resources.ts";
 import type { ApiObjects } from "./snapshot.ts";

@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,6 +17,7 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
   const folder = temporaryFolder();
   const records = join(folder, "records");
   const staticPodPath = join(folder, "static");
+  mkdirSync(staticPodPath);
   const host = useRuntimeNode({ driver: "host", config: { staticPodPath } });
 
   /** A file on the node that containers write to, and that outlives them. */
@@ -364,7 +366,6 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
     const { node, runtime, exec } = host;
     const file = join(staticPodPath, "web.yaml");
     const name = "static-web-node-1";
-    await mkdir(staticPodPath, { recursive: true });
     async function writePod(word: string): Promise<void> {
       const container = shell(untilTold, { env: [{ name: "WORD", value: word }] });
       const pod = {
@@ -378,8 +379,7 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
     }
     const running = (pod: Pod) => isReady(pod) && statusOf(pod)?.state?.running !== undefined;
     await writePod("one");
-    // The directory was not there when the kubelet started: it is found when it is looked for again.
-    const first = await node.until(name, running, 40_000);
+    const first = await node.until(name, running);
     expect(first.metadata.ownerReferences).toMatchObject([{ kind: "Node", name: "node-1" }]);
     expect(first.metadata.annotations).toMatchObject({
       "kubernetes.io/config.source": "file",
@@ -389,11 +389,7 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
 
     // A mirror is only a picture: without it the pod runs on, and a new one is made.
     await node.client.delete("pods", { namespace: "default", name }, { gracePeriodSeconds: 0 });
-    const again = await node.until(
-      name,
-      (pod) => pod.metadata.uid !== first.metadata.uid && running(pod),
-      40_000,
-    );
+    const again = await node.until(name, (pod) => pod.metadata.uid !== first.metadata.uid && running(pod));
     expect(containerIdOf(again)).toBe(containerIdOf(first));
 
     await writePod("two");

@@ -51,10 +51,18 @@ describe("which revision a new pod has", () => {
       // Without `rollingUpdate`, pods that were not updated come back as they were.
       [{ currentReplicas: 2 }, ["0 old ready"], ["create 1 old"]],
       [{ currentReplicas: 1 }, ["0 old ready"], ["create 1 new"]],
-      [{ currentReplicas: 2, ...parallel }, ["1 old ready", "2 old ready"], ["create 0 new", "delete 2 updated"].slice(0, 1)],
+      [
+        { currentReplicas: 2, ...parallel },
+        ["1 old ready", "2 old ready"],
+        ["create 0 new"],
+      ],
       // 3541-7
       [{ ...enforced, currentReplicas: 3 }, ["0 old ready", "1 old ready"], ["create 2 new"]],
-      [{ ...enforced, currentReplicas: 3, replicas: 4 }, ["0 old ready", "1 old ready", "2 old ready"], ["create 3 new"]],
+      [
+        { ...enforced, currentReplicas: 3, replicas: 4 },
+        ["0 old ready", "1 old ready", "2 old ready"],
+        ["create 3 new"],
+      ],
       [{ ...enforced, partition: 2, ...parallel }, [], ["create 0 old", "create 1 old", "create 2 new"]],
       [{ type: "OnDelete", currentReplicas: 3 }, ["0 old ready"], ["create 1 new"]],
     ]),
@@ -72,7 +80,11 @@ describe("pods that should not be there", () => {
       [one, ["0 new ready", "1 new failing", "2 new failing"], []],
       [one, ["0 new ready", "1 new failing", "2 new ready"], ["delete 2 scaledDown"]],
       [one, ["0 new failing", "1 new ready"], []],
-      [{ ...one, ...parallel }, ["0 new failing", "1 new failing", "2 new going", "3 new ready"], ["delete 3 scaledDown", "delete 1 scaledDown"]],
+      [
+        { ...one, ...parallel },
+        ["0 new failing", "1 new failing", "2 new going", "3 new ready"],
+        ["delete 3 scaledDown", "delete 1 scaledDown"],
+      ],
       [{ replicas: 2, start: 1 }, ["0 new ready", "1 new ready", "2 new ready"], ["delete 0 scaledDown"]],
       // 3541-6
       [{ ...one, ...enforced }, ["0 new failing", "1 new failing", "2 new failing"], ["delete 2 scaledDown"]],
@@ -98,19 +110,43 @@ describe("RollingUpdate", () => {
       [{ partition: 1 }, ["0 old ready", "1 old ready", "2 new ready"], ["delete 1 updated"]],
       [{ partition: 1 }, ["0 old ready", "1 new ready", "2 new ready"], []],
       [{ partition: 9 }, ["0 old ready", "1 old ready", "2 old ready"], []],
-      [{ maxUnavailable: 2 }, ["0 old ready", "1 old ready", "2 old ready"], ["delete 2 updated", "delete 1 updated"]],
-      [{ maxUnavailable: "67%" }, ["0 old ready", "1 old ready", "2 old ready"], ["delete 2 updated", "delete 1 updated"]],
+      [
+        { maxUnavailable: 2 },
+        ["0 old ready", "1 old ready", "2 old ready"],
+        ["delete 2 updated", "delete 1 updated"],
+      ],
+      [
+        { maxUnavailable: "67%" },
+        ["0 old ready", "1 old ready", "2 old ready"],
+        ["delete 2 updated", "delete 1 updated"],
+      ],
       [{ maxUnavailable: "1%" }, ["0 old ready", "1 old ready", "2 old ready"], ["delete 2 updated"]],
-      [{ maxUnavailable: 2, partition: 2 }, ["0 old ready", "1 old ready", "2 old ready"], ["delete 2 updated"]],
+      [
+        { maxUnavailable: 2, partition: 2 },
+        ["0 old ready", "1 old ready", "2 old ready"],
+        ["delete 2 updated"],
+      ],
       [{ minReadySeconds: 10 }, ["0 old ready", "1 old ready", "2 new justReady"], []],
       [{ type: "OnDelete" }, ["0 old ready", "1 old ready", "2 old ready"], []],
       // 3541-5
-      [parallel, ["0 old failing", "1 old failing", "2 old failing"], ["delete 2 updated", "delete 1 updated", "delete 0 updated"]],
+      [
+        parallel,
+        ["0 old failing", "1 old failing", "2 old failing"],
+        ["delete 2 updated", "delete 1 updated", "delete 0 updated"],
+      ],
       [parallel, ["0 old ready", "1 old failing", "2 old ready"], ["delete 1 updated"]],
-      [{ ...parallel, maxUnavailable: 2 }, ["0 old ready", "1 old failing", "2 old ready"], ["delete 1 updated", "delete 2 updated"]],
+      [
+        { ...parallel, maxUnavailable: 2 },
+        ["0 old ready", "1 old failing", "2 old ready"],
+        ["delete 1 updated", "delete 2 updated"],
+      ],
       [parallel, ["0 old ready", "1 old ready", "2 new failing"], []],
       [parallel, ["0 old ready", "1 old ready", "2 old going"], []],
-      [{ ...parallel, partition: 2 }, ["0 old failing", "1 old failing", "2 old failing"], ["delete 2 updated"]],
+      [
+        { ...parallel, partition: 2 },
+        ["0 old failing", "1 old failing", "2 old failing"],
+        ["delete 2 updated"],
+      ],
     ]),
   )("%s", (_, row) => check(row));
 });
@@ -130,13 +166,29 @@ describe("EnforcedRollingUpdate", () => {
       [enforced, ["0 old failing", "1 old failing", "2 new permanent"], []],
       [enforced, ["0 old ready", "1 old ready", "2 third failing"], ["delete 2 updated"]],
       // 3541-5
-      [{ ...enforced, ...parallel }, ["0 old failing", "1 old failing", "2 old failing"], ["delete 2 updated"]],
+      [
+        { ...enforced, ...parallel },
+        ["0 old failing", "1 old failing", "2 old failing"],
+        ["delete 2 updated"],
+      ],
       [{ ...enforced, ...parallel }, ["0 old failing", "1 old failing", "2 new ready"], ["delete 1 updated"]],
       [{ ...enforced, ...parallel }, ["0 old failing", "1 old failing", "2 new failing"], []],
-      [{ ...enforced, maxUnavailable: 2 }, ["0 old failing", "1 old ready", "2 old ready"], ["delete 2 updated", "delete 1 updated"]],
-      [{ ...enforced, maxUnavailable: 2 }, ["0 old failing", "1 old failing", "2 new coming"], ["delete 1 updated"]],
+      [
+        { ...enforced, maxUnavailable: 2 },
+        ["0 old failing", "1 old ready", "2 old ready"],
+        ["delete 2 updated", "delete 1 updated"],
+      ],
+      [
+        { ...enforced, maxUnavailable: 2 },
+        ["0 old failing", "1 old failing", "2 new coming"],
+        ["delete 1 updated"],
+      ],
       [{ ...enforced, maxUnavailable: 2 }, ["0 old failing", "1 new coming", "2 new coming"], []],
-      [{ ...enforced, partition: 2 }, ["0 old failing", "1 old failing", "2 old failing"], ["delete 2 updated"]],
+      [
+        { ...enforced, partition: 2 },
+        ["0 old failing", "1 old failing", "2 old failing"],
+        ["delete 2 updated"],
+      ],
       [{ ...enforced, partition: 2 }, ["0 old failing", "1 old failing", "2 new ready"], []],
       // One that goes is waited for: it must be gone before it can come back.
       [enforced, ["0 old ready", "1 old going", "2 new ready"], []],
@@ -162,7 +214,11 @@ describe("permanent-only", () => {
       [permanentOnly, ["0 old permanent"], ["create 1 new"]],
       [permanentOnly, ["0 old failing"], []],
       [{ ...permanentOnly, ...parallel }, ["0 old ready", "1 old ready", "2 old failing"], []],
-      [{ ...permanentOnly, ...parallel }, ["0 old ready", "1 old ready", "2 old permanent"], ["delete 2 updated"]],
+      [
+        { ...permanentOnly, ...parallel },
+        ["0 old ready", "1 old ready", "2 old permanent"],
+        ["delete 2 updated"],
+      ],
     ]),
   )("%s", (_, row) => check(row));
 });
@@ -176,13 +232,49 @@ describe("claims", () => {
   test.each([
     ["are made before the pod", withClaims, [], [], ["claim data-web-0", "create 0 new"]],
     ["are taken as they are", withClaims, [], [makeClaim("data-web-0")], ["create 0 new"]],
-    ["that are going are waited for", withClaims, [], [makeClaim("data-web-0", { deletionTimestamp: "x" })], ["fail pvc data-web-0 is being deleted", "create 0 new"]],
+    [
+      "that are going are waited for",
+      withClaims,
+      [],
+      [makeClaim("data-web-0", { deletionTimestamp: "x" })],
+      ["fail pvc data-web-0 is being deleted", "create 0 new"],
+    ],
     ["that a pending pod lacks are made", withClaims, ["0 new coming"], [], ["claim data-web-0"]],
-    ["of a pod that is gone are not used again", { ...withClaims, retention: deletion }, [], [makeClaim("data-web-0", owner("Pod", "web-0", "gone"))], []],
-    ["get the owner of the policy", { ...withClaims, retention: deletion }, ["0 new ready"], [makeClaim("data-web-0")], ["own data-web-0 StatefulSet"]],
-    ["lose it again", withClaims, ["0 new ready"], [makeClaim("data-web-0", owner("StatefulSet", "web", "set"))], ["own data-web-0 nobody"]],
-    ["go with a pod that is scaled away", { ...withClaims, replicas: 0, retention: deletion }, ["0 new ready"], [makeClaim("data-web-0", owner("StatefulSet", "web", "set"))], ["own data-web-0 Pod", "delete 0 scaledDown"]],
-    ["of a stranger stay the stranger's", { ...withClaims, retention: deletion }, ["0 new ready"], [makeClaim("data-web-0", owner("Backup", "b", "b"))], []],
+    [
+      "of a pod that is gone are not used again",
+      { ...withClaims, retention: deletion },
+      [],
+      [makeClaim("data-web-0", owner("Pod", "web-0", "gone"))],
+      [],
+    ],
+    [
+      "get the owner of the policy",
+      { ...withClaims, retention: deletion },
+      ["0 new ready"],
+      [makeClaim("data-web-0")],
+      ["own data-web-0 StatefulSet"],
+    ],
+    [
+      "lose it again",
+      withClaims,
+      ["0 new ready"],
+      [makeClaim("data-web-0", owner("StatefulSet", "web", "set"))],
+      ["own data-web-0 nobody"],
+    ],
+    [
+      "go with a pod that is scaled away",
+      { ...withClaims, replicas: 0, retention: deletion },
+      ["0 new ready"],
+      [makeClaim("data-web-0", owner("StatefulSet", "web", "set"))],
+      ["own data-web-0 Pod", "delete 0 scaledDown"],
+    ],
+    [
+      "of a stranger stay the stranger's",
+      { ...withClaims, retention: deletion },
+      ["0 new ready"],
+      [makeClaim("data-web-0", owner("Backup", "b", "b"))],
+      [],
+    ],
   ] as const)("%s", (_, options, pods, claims, expected) => {
     expect(actionsOf(decide(options, pods, claims))).toEqual(expected);
   });
@@ -190,7 +282,12 @@ describe("claims", () => {
 
 describe("the status", () => {
   test("counts", () => {
-    const { status } = decide({ replicas: 4, minReadySeconds: 30 }, ["0 old ready", "1 old coming", "2 new justReady", "3 new going"]);
+    const { status } = decide({ replicas: 4, minReadySeconds: 30 }, [
+      "0 old ready",
+      "1 old coming",
+      "2 new justReady",
+      "3 new going",
+    ]);
     expect(status).toMatchObject({
       observedGeneration: 2,
       replicas: 4,
@@ -221,14 +318,44 @@ describe("the status", () => {
 
   test.each([
     [{}, ["0 new ready", "1 new ready", "2 new ready"], "True", "RolloutComplete", "3 pods run new"],
-    [{ partition: 2 }, ["0 old ready", "1 old ready", "2 new ready"], "True", "RolloutComplete", "1 pods run new, 2 below the partition"],
+    [
+      { partition: 2 },
+      ["0 old ready", "1 old ready", "2 new ready"],
+      "True",
+      "RolloutComplete",
+      "1 pods run new, 2 below the partition",
+    ],
     [{}, [], "True", "CreatingPods", "0 of 3 pods are created"],
-    [{}, ["0 new coming"], "True", "ContainerCreating", "waiting for pod web-0: container c: ContainerCreating"],
+    [
+      {},
+      ["0 new coming"],
+      "True",
+      "ContainerCreating",
+      "waiting for pod web-0: container c: ContainerCreating",
+    ],
     [{}, ["0 new ready", "1 new going"], "True", "PodTerminating", "waiting for pod web-1: is being deleted"],
-    [{}, ["0 old ready", "1 old ready", "2 old ready"], "True", "UpdatingPods", "3 of 3 pods do not run new yet"],
+    [
+      {},
+      ["0 old ready", "1 old ready", "2 old ready"],
+      "True",
+      "UpdatingPods",
+      "3 of 3 pods do not run new yet",
+    ],
     [{ replicas: 1 }, ["0 new ready", "1 new ready"], "True", "ScalingDown", "1 pods more than wanted"],
-    [{ type: "OnDelete", replicas: 1 }, ["0 old ready"], "True", "WaitingForDelete", "1 of 1 pods do not run new yet"],
-    [{}, ["0 new ready", "1 new failing"], "False", "ImagePullBackOff", "pod web-1 holds up the set: container c: ImagePullBackOff"],
+    [
+      { type: "OnDelete", replicas: 1 },
+      ["0 old ready"],
+      "True",
+      "WaitingForDelete",
+      "1 of 1 pods do not run new yet",
+    ],
+    [
+      {},
+      ["0 new ready", "1 new failing"],
+      "False",
+      "ImagePullBackOff",
+      "pod web-1 holds up the set: container c: ImagePullBackOff",
+    ],
     [
       {},
       ["0 old ready", "1 old ready", "2 old permanent"],
@@ -237,13 +364,43 @@ describe("the status", () => {
       "pod web-2 holds up the set: container c: InvalidImageName; it runs old instead of new, and RollingUpdate does not replace it: delete the pod, or use EnforcedRollingUpdate",
     ],
     // Nobody waits for a pod that is replaced anyway.
-    [enforced, ["0 old failing", "1 old failing", "2 new coming"], "True", "ContainerCreating", "waiting for pod web-2: container c: ContainerCreating"],
-    [enforced, ["0 old failing", "1 old ready", "2 new failing"], "False", "ImagePullBackOff", "pod web-2 holds up the set: container c: ImagePullBackOff"],
-    [permanentOnly, ["0 old ready", "1 old ready", "2 old failing"], "False", "ImagePullBackOff", "pod web-2 holds up the set: container c: ImagePullBackOff"],
-    [parallel, ["0 new ready", "1 new failing", "2 new coming"], "False", "ImagePullBackOff", "pod web-1 holds up the set: container c: ImagePullBackOff"],
+    [
+      enforced,
+      ["0 old failing", "1 old failing", "2 new coming"],
+      "True",
+      "ContainerCreating",
+      "waiting for pod web-2: container c: ContainerCreating",
+    ],
+    [
+      enforced,
+      ["0 old failing", "1 old ready", "2 new failing"],
+      "False",
+      "ImagePullBackOff",
+      "pod web-2 holds up the set: container c: ImagePullBackOff",
+    ],
+    [
+      permanentOnly,
+      ["0 old ready", "1 old ready", "2 old failing"],
+      "False",
+      "ImagePullBackOff",
+      "pod web-2 holds up the set: container c: ImagePullBackOff",
+    ],
+    [
+      parallel,
+      ["0 new ready", "1 new failing", "2 new coming"],
+      "False",
+      "ImagePullBackOff",
+      "pod web-1 holds up the set: container c: ImagePullBackOff",
+    ],
   ] as const)("says how it goes: %j %j", (options, pods, status, reason, message) => {
     expect(decide(options, pods).status.conditions).toEqual([
-      { type: "Progressing", status, reason, message, lastTransitionTime: new Date(now).toISOString().replace(".000", "") },
+      {
+        type: "Progressing",
+        status,
+        reason,
+        message,
+        lastTransitionTime: new Date(now).toISOString().replace(".000", ""),
+      },
     ]);
   });
 });

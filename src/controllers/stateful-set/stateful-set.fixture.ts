@@ -26,7 +26,13 @@ export function makeSet(options: SetOptions = {}): StatefulSet {
   return {
     apiVersion: "apps/v1",
     kind: "StatefulSet",
-    metadata: { name: "web", namespace: "default", uid: "set", generation: 2, annotations: options.annotations },
+    metadata: {
+      name: "web",
+      namespace: "default",
+      uid: "set",
+      generation: 2,
+      annotations: options.annotations,
+    },
     spec: {
       replicas: options.replicas ?? 3,
       serviceName: "web",
@@ -50,7 +56,10 @@ export const old = revision("old", "web:1");
 export const update = revision("new", "web:2");
 
 function revision(name: string, image: string): Revision {
-  return { name, template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image }] } } };
+  return {
+    name,
+    template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image }] } },
+  };
 }
 
 /** `0 old ready`: ordinal, revision, state. */
@@ -59,12 +68,19 @@ export function makePod(set: StatefulSet, line: string): Pod {
   const pod = newPod(set, name === "new" ? update : { ...old, name }, Number(ordinal));
   const goes = state === "going" && { deletionTimestamp: before };
   const metadata = { ...pod.metadata, uid: `uid-${ordinal}`, creationTimestamp: before, ...goes };
-  return { ...pod, metadata, spec: { ...pod.spec, nodeName: "node", containers: pod.spec?.containers ?? [] }, status: statusOf(state) };
+  return {
+    ...pod,
+    metadata,
+    spec: { ...pod.spec, nodeName: "node", containers: pod.spec?.containers ?? [] },
+    status: statusOf(state),
+  };
 }
 
 function statusOf(state: string): Pod["status"] {
   if (state === "Failed" || state === "Succeeded") return { phase: state };
-  const waiting = { failing: "ImagePullBackOff", permanent: "InvalidImageName", coming: "ContainerCreating" }[state];
+  const waiting = { failing: "ImagePullBackOff", permanent: "InvalidImageName", coming: "ContainerCreating" }[
+    state
+  ];
   const since = state === "justReady" ? "2026-01-01T00:09:55Z" : before;
   const container = {
     name: "c",
@@ -100,8 +116,15 @@ export function makeFacts(
   };
 }
 
-export function makeClaim(name: string, metadata: Partial<PersistentVolumeClaim["metadata"]> = {}): PersistentVolumeClaim {
-  return { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name, namespace: "default", ...metadata } };
+export function makeClaim(
+  name: string,
+  metadata: Partial<PersistentVolumeClaim["metadata"]> = {},
+): PersistentVolumeClaim {
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name, namespace: "default", ...metadata },
+  };
 }
 
 /** `create 2 new`, `delete 1 updated`: every phase in order. */

@@ -2,12 +2,12 @@ import type { Pod } from "../../api/objects.ts";
 import type { PodObserver } from "../pod-observer.ts";
 import type { PodWorkers } from "../pod-workers.ts";
 import { isTerminalPhase, type PodEnding } from "../status/status-facts.ts";
-import { rejectPod } from "./reject-pod.ts";
+import { type AdmissionFacts, rejectPod } from "./reject-pod.ts";
 
 export interface AdmissionOptions {
   readonly workers: () => Pick<PodWorkers, "list" | "has">;
   readonly observer: Pick<PodObserver, "get">;
-  readonly allocatable: () => Readonly<Record<string, string>>;
+  readonly node: () => AdmissionFacts["node"] & Pick<AdmissionFacts, "allocatable">;
 }
 
 /** Lets pods in as long as there is room. Who came first has its place: only those that were let in before count. */
@@ -20,7 +20,8 @@ export function createAdmission(options: AdmissionOptions): (pod: Pod) => PodEnd
       const isHere = admitted.has(uid) || options.observer.get(uid) !== undefined;
       return isHere && uid !== pod.metadata.uid && !isTerminalPhase(status?.phase);
     });
-    const ending = rejectPod({ pod, others, allocatable: options.allocatable() });
+    const node = options.node();
+    const ending = rejectPod({ pod, others, node, allocatable: node.allocatable });
     if (!ending) admitted.add(pod.metadata.uid ?? "");
     return ending;
   };

@@ -8,6 +8,7 @@ const pod = (requests: Record<string, string> = {}, more: object = {}): Pod => (
   metadata: { name: "p" },
   spec: { containers: [{ name: "c", resources: { requests } }], ...more },
 });
+const node = { name: "n", labels: { zone: "a" } };
 const allocatable = { cpu: "2", memory: "1Gi", pods: "2" };
 
 test.each([
@@ -40,6 +41,19 @@ test.each([
     expected: undefined,
   },
   {
+    name: "its kind of node",
+    given: pod({}, { nodeSelector: { zone: "a" } }),
+    others: [],
+    expected: undefined,
+  },
+  {
+    name: "another kind of node",
+    given: pod({}, { nodeSelector: { zone: "b" } }),
+    others: [],
+    expected:
+      "NodeAffinity: Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+  },
+  {
     name: "another operating system",
     given: pod({}, { os: { name: "windows" } }),
     others: [],
@@ -47,7 +61,7 @@ test.each([
       "PodOSNotSupported: Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
   },
 ])("$name", ({ given, others, expected }) => {
-  const rejected = rejectPod({ pod: given, others, allocatable });
+  const rejected = rejectPod({ pod: given, others, allocatable, node });
   const shown =
     rejected && rejected.kind !== "terminated" ? `${rejected.reason}: ${rejected.message}` : undefined;
   expect(shown).toBe(expected);

@@ -1,3 +1,4 @@
+import { requiredNodes } from "../../api/node-matcher.ts";
 import type { Pod } from "../../api/objects.ts";
 import { podRequests } from "../../api/pod-resources.ts";
 import {
@@ -17,6 +18,7 @@ export interface AdmissionFacts {
   readonly others: readonly Pod[];
   /** As in the node's status, the number of pods among them. */
   readonly allocatable: Readonly<Record<string, string>>;
+  readonly node: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
 }
 
 const zero = parseQuantity("0");
@@ -26,6 +28,11 @@ export function rejectPod(facts: AdmissionFacts): PodEnding | undefined {
   const { pod, allocatable } = facts;
   if (pod.spec?.os && pod.spec.os.name !== "linux") {
     return rejection("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS");
+  }
+  const belongsHere = requiredNodes(pod);
+  if (belongsHere && !belongsHere(facts.node)) {
+    const why = "node(s) didn't match Pod's node affinity/selector";
+    return rejection("NodeAffinity", `Predicate NodeAffinity failed: ${why}`);
   }
   for (const [resource, { requested, used }] of needs(facts)) {
     const capacity = allocatable[resource];

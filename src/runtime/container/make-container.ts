@@ -45,6 +45,7 @@ export async function makeContainer(
   ]);
   const spec = buildContainerSpec({
     id,
+    handler: sandbox.runtimeHandler,
     config,
     sandboxConfig: sandbox.config,
     image: image.config,

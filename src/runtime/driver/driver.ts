@@ -46,6 +46,8 @@ export interface ExitedState {
 /** Everything about a container that a driver turns into processes; all paths are on the host unless said otherwise. */
 export interface ContainerSpec {
   readonly id: string;
+  /** Of the pod's RuntimeClass; empty or missing: the driver that was chosen. */
+  readonly handler?: string;
   readonly rootfs: string;
   readonly readonlyRootfs: boolean;
   readonly args: readonly string[];

@@ -82,7 +82,7 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
     dataDir,
     isWhole: ({ diffIds }) => diffIds.every((diffId) => layers.find(diffId)),
   });
-  const transport = createTransport();
+  const transport = createTransport(registries);
   const { argv } = await unpackCommand({ dataDir, program: options.unpackProgram });
   const pool = createUnpackPool({ command: argv, onReady: tellOnce(logger) });
   const collector = createCollector({ records, layers, content, rootfs, clock });

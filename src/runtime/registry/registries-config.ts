@@ -1,20 +1,19 @@
 import { isIP } from "node:net";
-import { parse } from "yaml";
-import { ImageError } from "../image/image-error.ts";
+import { isAbsolute } from "node:path";
 
-/**
- * Which addresses stand for a registry. The file (YAML or JSON):
- *
- *     mirrors:
- *       docker.io: ["https://mirror.example.com", "http://10.0.0.2:5000"]
- *     plainHttp: ["registry.lan:5000"]
- */
+/** Which addresses stand for a registry, and how far they are trusted. */
 export interface RegistriesConfig {
   readonly mirrors: ReadonlyMap<string, readonly string[]>;
   readonly plainHttp: ReadonlySet<string>;
+  /** By host (with its port), a file of certificates that count there beside the well-known ones. */
+  readonly certificateAuthorities: ReadonlyMap<string, string>;
 }
 
-export const noRegistries: RegistriesConfig = { mirrors: new Map(), plainHttp: new Set() };
+export const noRegistries: RegistriesConfig = {
+  mirrors: new Map(),
+  plainHttp: new Set(),
+  certificateAuthorities: new Map(),
+};
 
 export interface Endpoint {
   /** What the credentials of a docker config are filed under. */
@@ -23,23 +22,16 @@ export interface Endpoint {
   readonly baseUrl: URL;
 }
 
-export function parseRegistriesConfig(text: string, file: string): RegistriesConfig {
-  const refuse = (why: string) => new ImageError("invalidConfig", `${file}: ${why}`);
-  let parsed: unknown;
-  try {
-    parsed = parse(text) ?? {};
-  } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error));
-  }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
-    throw refuse("must be a mapping with mirrors and plainHttp");
-  }
-  const unknown = Object.keys(parsed).find((key) => key !== "mirrors" && key !== "plainHttp");
-  if (unknown !== undefined) throw refuse(`unknown field "${unknown}"; there are mirrors and plainHttp`);
-  const { mirrors = {}, plainHttp = [] } = parsed as { mirrors?: unknown; plainHttp?: unknown };
-  if (typeof mirrors !== "object" || mirrors === null)
-    throw refuse("mirrors must map hosts to lists of addresses");
+/** The part of the configuration file that is about registries. */
+export function parseRegistries(
+  fields: Readonly<Record<string, unknown>>,
+  refuse: (why: string) => Error,
+): RegistriesConfig {
+  const { mirrors = {}, plainHttp = [], certificateAuthorities = {} } = fields;
+  if (!isMapping(mirrors)) throw refuse("mirrors must map hosts to lists of addresses");
   if (!isTexts(plainHttp)) throw refuse("plainHttp must be a list of hosts");
+  if (!isMapping(certificateAuthorities))
+    throw refuse("certificateAuthorities must map hosts to files of certificates");
   const byHost = new Map<string, readonly string[]>();
   for (const [host, addresses] of Object.entries(mirrors)) {
     if (!isTexts(addresses)) throw refuse(`mirrors.${host} must be a list of addresses`);
@@ -47,7 +39,13 @@ export function parseRegistriesConfig(text: string, file: string): RegistriesCon
     if (wrong !== undefined) throw refuse(`mirrors.${host}: "${wrong}" must begin with http:// or https://`);
     byHost.set(host, addresses);
   }
-  return { mirrors: byHost, plainHttp: new Set(plainHttp) };
+  const authorities = new Map<string, string>();
+  for (const [host, file] of Object.entries(certificateAuthorities)) {
+    if (typeof file !== "string" || !isAbsolute(file))
+      throw refuse(`certificateAuthorities.${host} must be the path of a file, from the root`);
+    authorities.set(host, file);
+  }
+  return { mirrors: byHost, plainHttp: new Set(plainHttp), certificateAuthorities: authorities };
 }
 
 /** The addresses to try in order: mirrors first, the registry itself last. */
@@ -68,6 +66,10 @@ export function endpointsFor(host: string, config: RegistriesConfig): Endpoint[]
 function isLoopback(host: string): boolean {
   const name = host.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -1,6 +1,9 @@
+import { readFile } from "node:fs/promises";
 import http from "node:http";
 import https from "node:https";
+import { rootCertificates } from "node:tls";
 import { ImageError } from "../image/image-error.ts";
+import type { RegistriesConfig } from "./registries-config.ts";
 
 interface HttpRequest {
   readonly url: URL;
@@ -25,20 +28,35 @@ export interface Transport {
 
 const maxRedirects = 10;
 
-export function createTransport(): Transport {
-  const agents = {
-    "http:": new http.Agent({ keepAlive: true }),
-    "https:": new https.Agent({ keepAlive: true }),
-  };
+export function createTransport({
+  certificateAuthorities = new Map(),
+}: Partial<Pick<RegistriesConfig, "certificateAuthorities">> = {}): Transport {
+  const plain = new http.Agent({ keepAlive: true });
+  const secure = new https.Agent({ keepAlive: true });
+  /** Of hosts with authorities of their own: what one of these signs counts for that host alone. */
+  const ownAgents = new Map<string, https.Agent>();
 
-  function sendOnce(request: HttpRequest): Promise<HttpResponse> {
+  async function secureAgent({ host }: URL): Promise<https.Agent> {
+    const file = certificateAuthorities.get(host);
+    if (file === undefined) return secure;
+    const known = ownAgents.get(host);
+    if (known) return known;
+    const own = await readFile(file, "utf8").catch((error: Error) => {
+      throw new ImageError("invalidConfig", `the certificate authorities of ${host}: ${error.message}`);
+    });
+    const agent = new https.Agent({ keepAlive: true, ca: [...rootCertificates, own] });
+    ownAgents.set(host, agent);
+    return agent;
+  }
+
+  async function sendOnce(request: HttpRequest): Promise<HttpResponse> {
     const { url, method = "GET", headers, body, signal } = request;
+    const agent = url.protocol === "https:" ? await secureAgent(url) : undefined;
     return new Promise((resolve, reject) => {
       const options = { method, headers: { "user-agent": "kindling", ...headers }, signal };
-      const outgoing =
-        url.protocol === "http:"
-          ? http.request(url, { ...options, agent: agents["http:"] })
-          : https.request(url, { ...options, agent: agents["https:"] });
+      const outgoing = agent
+        ? https.request(url, { ...options, agent })
+        : http.request(url, { ...options, agent: plain });
       outgoing.on("error", (error) => reject(signal.aborted ? signal.reason : networkError(url, error)));
       outgoing.on("response", (incoming) =>
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming }),
@@ -61,7 +79,7 @@ export function createTransport(): Transport {
       throw new ImageError("network", `${request.url.host} redirects in a circle`);
     },
     close() {
-      for (const agent of Object.values(agents)) agent.destroy();
+      for (const agent of [plain, secure, ...ownAgents.values()]) agent.destroy();
     },
   };
 }

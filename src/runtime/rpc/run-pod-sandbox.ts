@@ -1,7 +1,7 @@
 import type { RunPodSandboxRequest, RunPodSandboxResponse } from "../../cri/generated/cri.ts";
 import { ContainerEventType, NamespaceMode, type PodSandboxConfig } from "../../cri/generated/cri.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
-import { alreadyExists, invalidArgument, unimplemented } from "../runtime-error.ts";
+import { alreadyExists, failedPrecondition, invalidArgument, unimplemented } from "../runtime-error.ts";
 import { makeSandbox } from "../sandbox/make-sandbox.ts";
 import { discardSandbox } from "../sandbox/release-sandbox.ts";
 import { watchPause } from "../sandbox/watch-pause.ts";
@@ -45,12 +45,15 @@ export function runPodSandbox(state: RuntimeState): UnaryRpc<RunPodSandboxReques
   };
 }
 
-function checkConfig({ driver }: RuntimeState, request: RunPodSandboxRequest): PodSandboxConfig {
+function checkConfig({ driver, handlers }: RuntimeState, request: RunPodSandboxRequest): PodSandboxConfig {
   const { config, runtimeHandler } = request;
   if (!config) throw invalidArgument("config is missing");
   if (!config.metadata?.name) throw invalidArgument("config.metadata.name is missing");
-  if (runtimeHandler !== "" && runtimeHandler !== driver.name)
-    throw invalidArgument(`there is no runtime handler ${runtimeHandler}: this runtime has ${driver.name}`);
+  const handler = handlers.find(({ name }) => name === runtimeHandler);
+  if (!handler && runtimeHandler !== "" && runtimeHandler !== driver.name)
+    throw invalidArgument(`no runtime for "${runtimeHandler}" is configured`);
+  if (handler?.kind === "broken")
+    throw failedPrecondition(`the runtime for "${runtimeHandler}" does not work: ${handler.problem}`);
   const userns = config.linux?.securityContext?.namespaceOptions?.usernsOptions;
   if (userns?.mode === NamespaceMode.POD && userns.uids.length > 0)
     throw unimplemented("user namespaces for pods are not supported");

@@ -1,5 +1,6 @@
-import type { StatusRequest, StatusResponse } from "../../cri/generated/cri.ts";
+import type { RuntimeHandler, StatusRequest, StatusResponse } from "../../cri/generated/cri.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
+import type { Driver } from "../driver/driver.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 
 /** How this daemon came to be as it is, for the verbose status. */
@@ -10,7 +11,7 @@ export interface RuntimeInfo {
 }
 
 export function status(
-  { driver, network }: Pick<RuntimeState, "driver" | "network">,
+  { driver, handlers, network }: Pick<RuntimeState, "driver" | "handlers" | "network">,
   info: RuntimeInfo,
 ): UnaryRpc<StatusRequest, StatusResponse> {
   return async ({ verbose }) => {
@@ -24,14 +25,24 @@ export function status(
         message: problem ?? "",
       },
     ];
-    const features = { recursiveReadOnlyMounts: driver.name === "oci", userNamespaces: false };
     return {
       status: { conditions },
       // The handler without a name is the one that pods without a RuntimeClass get.
-      runtimeHandlers: ["", driver.name].map((name) => ({ name, features })),
+      runtimeHandlers: [
+        handlerMessage("", driver),
+        handlerMessage(driver.name, driver),
+        ...handlers.flatMap((one) => (one.kind === "works" ? [handlerMessage(one.name, one.driver)] : [])),
+      ],
       features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false, mountOptions: false },
       info: verbose ? verboseInfo({ driver, network }, info) : {},
     };
+  };
+}
+
+function handlerMessage(name: string, driver: Driver): RuntimeHandler {
+  return {
+    name,
+    features: { recursiveReadOnlyMounts: driver.name === "oci", userNamespaces: false },
   };
 }
 

@@ -15,12 +15,13 @@ export async function writePauseRootfs(rootfs: string): Promise<void> {
 
 /** The process that holds the namespace which the pod's containers share; it may do nothing. */
 export function pauseSpec(
-  sandbox: Pick<SandboxRecord, "id" | "config">,
+  sandbox: Pick<SandboxRecord, "id" | "config" | "runtimeHandler">,
   { rootfs, namespaces }: { rootfs: string; namespaces: Omit<Namespaces, "pid"> },
 ): ContainerSpec {
-  const { id, config } = sandbox;
+  const { id, config, runtimeHandler } = sandbox;
   return {
     id,
+    handler: runtimeHandler,
     rootfs,
     readonlyRootfs: true,
     args: ["/pause"],

@@ -5,6 +5,7 @@ import { createEventHub, type EventHub } from "../../lib/event-hub.ts";
 import { createKeyedMutex, type KeyedMutex } from "../../lib/keyed-mutex.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Driver } from "../driver/driver.ts";
+import type { Handler } from "../driver/open-handlers.ts";
 import type { Images } from "../image/images.ts";
 import type { Network } from "../network/network.ts";
 import { RuntimeError } from "../runtime-error.ts";
@@ -19,7 +20,10 @@ const mostPendingEvents = 1_000;
 export interface RuntimeParts {
   readonly dataDir: string;
   readonly images: Images;
+  /** Stands for those of the handlers too. */
   readonly driver: Driver;
+  /** What RuntimeClasses can name beside the driver itself. */
+  readonly handlers: readonly Handler[];
   readonly network: Network;
   readonly clock: Clock;
   readonly logger: Logger;

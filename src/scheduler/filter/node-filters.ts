@@ -1,5 +1,5 @@
+import { requiredNodes } from "../../api/node-matcher.ts";
 import { isPortFree } from "../host-ports.ts";
-import { requiredNodes } from "../node-matcher.ts";
 import { dueToPods, type Filter, final, type Prepared, pass } from "./filter.ts";
 import { findUntolerated, tolerates } from "./tolerates.ts";
 

@@ -1,5 +1,5 @@
+import { preferredNodes } from "../../api/node-matcher.ts";
 import { tolerates } from "../filter/tolerates.ts";
-import { preferredNodes } from "../node-matcher.ts";
 import { maxScore, type Scorer, scaleToMax, scaleToMaxReversed } from "./scorer.ts";
 
 /** Prefers nodes with fewer taints that ask pods to stay away. */

@@ -1,7 +1,7 @@
+import { requiredNodes } from "../../api/node-matcher.ts";
 import type { LabelSelector } from "../../api/selector.ts";
 import { readSelector } from "../affinity-term.ts";
 import { labelOf, type NodeInfo } from "../node-info.ts";
-import { requiredNodes } from "../node-matcher.ts";
 import type { PodInfo } from "../pod-info.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { hasAllKeys, makeConstraint, readConstraints, type SpreadConstraint } from "../spread-constraint.ts";

@@ -1,8 +1,8 @@
+import { matcherOfSelector } from "../../api/node-matcher.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
 import { compareQuantities, parseQuantity, type Quantity } from "../../api/quantity.ts";
 import { type LabelSelector, type Labels, matchesLabels } from "../../api/selector.ts";
 import { readSelector } from "../affinity-term.ts";
-import { matcherOfSelector } from "../node-matcher.ts";
 import { classOfClaim, classOfVolume, isMeantFor } from "./claim-facts.ts";
 
 const matchers = new WeakMap<PersistentVolume, (labels: Labels) => boolean>();

@@ -1,4 +1,4 @@
-import type { PersistentVolume, Pod } from "../api/objects.ts";
+import type { PersistentVolume, Pod } from "./objects.ts";
 import {
   type LabelOperator,
   type LabelRequirement,
@@ -6,7 +6,7 @@ import {
   type Labels,
   matchesLabels,
   requirementProblem,
-} from "../api/selector.ts";
+} from "./selector.ts";
 
 type NodeSelector = NonNullable<
   NonNullable<NonNullable<PersistentVolume["spec"]>["nodeAffinity"]>["required"]

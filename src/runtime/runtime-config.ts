@@ -1,0 +1,66 @@
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import { noRegistries, parseRegistries, type RegistriesConfig } from "./registry/registries-config.ts";
+
+/**
+ * The file of `kindling runtime --config` (YAML or JSON); everything in it may be left out:
+ *
+ *     mirrors:
+ *       docker.io: ["https://mirror.example.com", "http://10.0.0.2:5000"]
+ *     plainHttp: ["registry.lan:5000"]
+ *     certificateAuthorities:
+ *       registry.example.com: /etc/ssl/our-ca.pem
+ *     handlers:
+ *       crun: crun
+ *       sandboxed: /usr/local/bin/runsc
+ *       light: host
+ */
+export interface RuntimeConfig {
+  readonly registries: RegistriesConfig;
+  /** What runs the pods of a RuntimeClass: by its handler, an OCI runtime's name or path, or `host`. */
+  readonly handlers: ReadonlyMap<string, string>;
+}
+
+export const noConfig: RuntimeConfig = { registries: noRegistries, handlers: new Map() };
+
+const fieldNames = ["mirrors", "plainHttp", "certificateAuthorities", "handlers"];
+
+export async function loadRuntimeConfig(file: string): Promise<RuntimeConfig> {
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw new Error(error.code === "ENOENT" ? `${file} does not exist` : `${file}: ${error.message}`);
+  });
+  return parseRuntimeConfig(text, file);
+}
+
+export function parseRuntimeConfig(text: string, file: string): RuntimeConfig {
+  const refuse = (why: string) => new Error(`${file}: ${why}`);
+  let parsed: unknown;
+  try {
+    parsed = parse(text) ?? {};
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error));
+  }
+  const there = `there are ${fieldNames.join(", ")}`;
+  if (!isMapping(parsed)) throw refuse(`must be a mapping; ${there}`);
+  const unknown = Object.keys(parsed).find((key) => !fieldNames.includes(key));
+  if (unknown !== undefined) throw refuse(`unknown field "${unknown}"; ${there}`);
+  const { handlers = {}, ...registries } = parsed;
+  if (!isMapping(handlers)) throw refuse("handlers must map names to OCI runtimes");
+  return {
+    registries: parseRegistries(registries, refuse),
+    handlers: new Map(Object.entries(handlers).map((entry) => parseHandler(entry, refuse))),
+  };
+}
+
+function parseHandler([name, program]: [string, unknown], refuse: (why: string) => Error): [string, string] {
+  // As the API wants it of a RuntimeClass; it also names a directory.
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
+    throw refuse(`handlers: "${name}" must be lower-case letters, digits and dashes, 63 at most`);
+  if (typeof program !== "string" || program === "")
+    throw refuse(`handlers.${name} must be the name or path of an OCI runtime, or host`);
+  return [name, program];
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
