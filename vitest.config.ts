@@ -11,6 +11,8 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          // What is waited for comes; on a busy machine it takes longer than vitest's second.
+          expect: { poll: { timeout: 20_000 } },
         },
       },
     ],

@@ -186,6 +186,7 @@ async function measureIdle(): Promise<void> {
         ["memory (RSS)", `${kubelet.residentMegabytes().toFixed(0)} MB`, "under 80 MB"],
       ],
     );
+    await remove(names);
   } finally {
     await kubelet.stop();
     await runtime.close();

@@ -29,9 +29,10 @@ export function parseButSpec(json: string, metadataAt: number): KubeObject {
 }
 
 /** A copy of the object, one level deep, without its spec. */
-export function withoutSpec(object: KubeObject): KubeObject {
-  const fields = Object.keys(object).filter((field) => field !== "spec") as (keyof KubeObject)[];
-  return Object.fromEntries(fields.map((field) => [field, object[field]])) as unknown as KubeObject;
+export function withoutSpec<T extends KubeObject>(object: T): T {
+  const rest: Partial<T> = {};
+  for (const field in object) if (field !== "spec") rest[field] = object[field];
+  return rest as T;
 }
 
 /** Gives `next` the spec that `current` has, or none. */
@@ -55,16 +56,21 @@ function lazySpecOf(object: WithSpec): LazySpec | undefined {
 
 function defineSpec(object: WithSpec, lazy: LazySpec): void {
   lazySpecs.set(object, lazy);
-  Object.defineProperty(object, "spec", {
-    enumerable: true,
-    configurable: true,
-    get() {
-      lazy.parsed ??= { value: JSON.parse(lazy.text) };
-      return lazy.parsed.value;
-    },
-    set(value: unknown) {
-      lazySpecs.delete(object);
-      Object.defineProperty(object, "spec", { enumerable: true, configurable: true, writable: true, value });
-    },
-  });
+  Object.defineProperty(object, "spec", lazyProperty);
 }
+
+/** The same two functions for all objects: with its own, each object would have a shape of its own, and be slow. */
+const lazyProperty: PropertyDescriptor & ThisType<WithSpec> = {
+  enumerable: true,
+  configurable: true,
+  get() {
+    const lazy = lazySpecs.get(this);
+    if (!lazy) return undefined;
+    lazy.parsed ??= { value: JSON.parse(lazy.text) };
+    return lazy.parsed.value;
+  },
+  set(value: unknown) {
+    lazySpecs.delete(this);
+    Object.defineProperty(this, "spec", { enumerable: true, configurable: true, writable: true, value });
+  },
+};

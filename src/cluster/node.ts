@@ -8,7 +8,7 @@ import { createClient } from "../client/create-client.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
 import { type CriClient, connectCri } from "../cri/cri-client.ts";
 import { defaultKubeletConfiguration } from "../kubelet/configuration/kubelet-configuration.ts";
-import { createKubelet } from "../kubelet/kubelet.ts";
+import { createKubelet, maxApiConnections } from "../kubelet/kubelet.ts";
 import { plainDirectories } from "../kubelet/volume/plain-directories.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -53,7 +53,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     commonName: `system:node:${name}`,
     organizations: ["system:nodes"],
   });
-  const client = createClient({ transport: createHttpTransport({ access }), userAgent: "kindling-kubelet" });
+  const transport = createHttpTransport({ access, maxConnections: maxApiConnections });
+  const client = createClient({ transport, userAgent: "kindling-kubelet" });
   const kubelet = await createKubelet(
     {
       client,

@@ -10,6 +10,7 @@ import { createInformers } from "./informers.ts";
 import { runNamespaceController } from "./namespace/namespace-controller.ts";
 import { runNodeLifecycleController } from "./node-lifecycle/node-lifecycle-controller.ts";
 import { runTaintEvictionController } from "./node-lifecycle/taint-eviction-controller.ts";
+import { runPersistentVolumeController } from "./persistent-volume/persistent-volume-controller.ts";
 import { runPodGcController } from "./pod-gc/pod-gc-controller.ts";
 import { runReplicaSetController } from "./replica-set/replica-set-controller.ts";
 import type { ControllerContext } from "./run-controller.ts";
@@ -35,18 +36,19 @@ const controllers: readonly ControllerEntry[] = [
   { name: "endpointslice", run: runEndpointSliceController },
   { name: "garbagecollector", run: runGarbageCollector },
   { name: "namespace", run: runNamespaceController },
+  { name: "persistentvolume", run: runPersistentVolumeController },
   { name: "serviceaccount", run: runServiceAccountController },
 ];
 
 export interface ControllersOptions
-  extends Pick<ControllerContext, "client" | "clock" | "logger" | "features" | "rootCa"> {
+  extends Pick<ControllerContext, "client" | "clock" | "logger" | "features" | "rootCa" | "localVolumes"> {
   /** Says what would be done, and does nothing. */
   readonly dryRun?: boolean;
 }
 
 /** All controllers, until the signal aborts; one that fails ends them all. */
 export async function runControllers(options: ControllersOptions, signal: AbortSignal): Promise<void> {
-  const { clock, logger, features, rootCa, dryRun = false } = options;
+  const { clock, logger, features, rootCa, localVolumes, dryRun = false } = options;
   const client = dryRun ? createDryRunClient(options.client, logger) : options.client;
   const informers = createInformers({ client, clock, logger });
   const stopping = new AbortController();
@@ -56,7 +58,16 @@ export async function runControllers(options: ControllersOptions, signal: AbortS
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   const recorders = createRecorders({ client, clock, logger });
-  const context = { client, clock, logger, features, rootCa, informers, recorder: recorders.create };
+  const context = {
+    client,
+    clock,
+    logger,
+    features,
+    rootCa,
+    localVolumes,
+    informers,
+    recorder: recorders.create,
+  };
 
   const running = controllers.map(({ run }) => run(context, stopping.signal));
   const watching = informers.run(stopping.signal);

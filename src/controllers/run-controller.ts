@@ -15,6 +15,8 @@ export interface ControllerContext {
   readonly informers: Informers;
   /** What pods trust the API server by, for every namespace; without it nobody keeps it there. */
   readonly rootCa?: string;
+  /** Where volumes are made, when every node is on this machine; without it nobody makes any. */
+  readonly localVolumes?: { readonly directory: string };
   /** For events that say they come from this component: `statefulset-controller`. */
   recorder(component: string): EventRecorder;
 }

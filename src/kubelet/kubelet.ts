@@ -61,6 +61,9 @@ export interface Kubelet {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** More make a burst of pods no faster, and each costs both ends a handshake and buffers. */
+export const maxApiConnections = 16;
+
 const runtimePolicy: BackoffPolicy = { initialMs: 50, maxMs: 2_000, factor: 2, resetAfterMs: 60_000 };
 
 /** Puts the parts together: sources of pods above, the runtime below, one worker for each pod in between. */

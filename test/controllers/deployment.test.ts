@@ -80,27 +80,18 @@ test("a new template rolls, is in the history and can be undone", async () => {
 });
 
 test("never has more or fewer pods than its strategy allows", async () => {
-  const { client, kubectl } = cluster;
+  const { kubectl } = cluster;
   const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
   await apply(kubectl, deploymentOf("bounded", { replicas: 4, strategy }));
   await rolledOut("bounded");
-  const stop = new AbortController();
   const seen: { total: number; available: number }[] = [];
-  const { resourceVersion } = await client.list("deployments", { namespace: "default" });
-  const watching = (async () => {
-    const options = { namespace: "default", fieldSelector: "metadata.name=bounded", resourceVersion };
-    for await (const event of client.watch("deployments", { ...options, signal: stop.signal })) {
-      if (event.type === "BOOKMARK") continue;
-      const { replicas = 0, availableReplicas = 0 } = event.object.status ?? {};
-      seen.push({ total: replicas, available: availableReplicas });
-    }
-  })().catch((error) => {
-    if (!stop.signal.aborted) throw error;
+  const selection = { fieldSelector: "metadata.name=bounded" };
+  const following = await cluster.follow("deployments", selection, ({ object: { status } }) => {
+    seen.push({ total: status?.replicas ?? 0, available: status?.availableReplicas ?? 0 });
   });
   await apply(kubectl, deploymentOf("bounded", { replicas: 4, strategy, image: "web:2" }));
   await rolledOut("bounded");
-  stop.abort();
-  await watching;
+  await following.stop();
   expect(seen.length).toBeGreaterThan(4);
   for (const { total, available } of seen) {
     expect(total).toBeLessThanOrEqual(5);
@@ -109,30 +100,21 @@ test("never has more or fewer pods than its strategy allows", async () => {
 });
 
 test("recreated, it ends all old pods before it starts new ones", async () => {
-  const { client, kubectl } = cluster;
+  const { kubectl } = cluster;
   const strategy = { type: "Recreate" };
   await apply(kubectl, deploymentOf("again", { strategy }));
   await rolledOut("again");
-  const selection = { namespace: "default", labelSelector: "app=again" };
-  const { items, resourceVersion } = await client.list("pods", selection);
-  const running = new Set(items.map(({ metadata }) => metadata.name));
+  const running = new Set((await cluster.pods("again")).map(({ metadata }) => metadata.name));
   const runningAtStart: number[] = [];
-  const stop = new AbortController();
-  const watching = (async () => {
-    for await (const event of client.watch("pods", { ...selection, resourceVersion, signal: stop.signal })) {
-      if (event.type === "BOOKMARK") continue;
-      const { metadata, status } = event.object;
-      if (event.type === "ADDED") runningAtStart.push(running.size);
-      const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
-      if (event.type === "DELETED" || ended) running.delete(metadata.name);
-    }
-  })().catch((error) => {
-    if (!stop.signal.aborted) throw error;
+  const following = await cluster.follow("pods", { labelSelector: "app=again" }, ({ type, object }) => {
+    const { metadata, status } = object;
+    if (type === "ADDED") runningAtStart.push(running.size);
+    const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
+    if (type === "DELETED" || ended) running.delete(metadata.name);
   });
   await apply(kubectl, deploymentOf("again", { strategy, image: "web:2" }));
   await rolledOut("again");
-  stop.abort();
-  await watching;
+  await following.stop();
   expect(runningAtStart).toEqual([0, 0, 0]);
 });
 
@@ -242,18 +224,20 @@ test("a controller that is stopped at any time goes on where it was", async () =
 });
 
 test("at rest it asks the API server for nothing", async () => {
-  const { client, kubectl } = cluster;
+  const { kubectl } = cluster;
   await apply(kubectl, deploymentOf("quiet"));
   await rolledOut("quiet");
   await eventually(() => progressing("quiet")).toMatchObject({ reason: "NewReplicaSetAvailable" });
-  await delay(500);
-  const versions = async () => {
-    const { items } = await client.list("deployments", { namespace: "default" });
-    const sets = await client.list("replicasets", { namespace: "default" });
-    return [...items, ...sets.items].map(({ metadata }) => metadata.resourceVersion);
-  };
-  const before = await versions();
+  // Events of what the tests before did are written until now.
+  await eventually(async () => {
+    const before = cluster.calls();
+    await delay(1_000);
+    return cluster.calls() - before;
+  }).toBe(0);
+  const before = cluster.calls();
   await kubectl.ok("label pods -l app=quiet seen=true");
-  await delay(500);
-  expect(await versions()).toEqual(before);
+  await kubectl.ok("label deployment quiet seen=true");
+  await delay(1_000);
+  // A Deployment hears of a new label by its resource version alone: nothing follows from it.
+  expect(cluster.calls() - before).toBe(0);
 });

@@ -39,6 +39,7 @@ test("a budget counts pods, and says whether one may go", async () => {
   expect(await allowedOf("counted")).toMatchObject({ status: "True", reason: "SufficientPods" });
   await kubectl.ok("scale deployment/counted --replicas=2");
   await eventually(() => statusOf("counted")).toMatchObject({ currentHealthy: 2, disruptionsAllowed: 0 });
+  await kubectl.ok("delete deployment/counted pdb/counted");
 });
 
 test.each([
@@ -64,20 +65,13 @@ test("a drain moves pods without taking more than the budget allows", async () =
   await apply(kubectl, deploymentOf("moved", { replicas: 4 }));
   await kubectl.ok("rollout status deployment/moved --timeout=60s");
   await eventually(() => statusOf("moved")).toMatchObject({ disruptionsAllowed: 1 });
-  const { resourceVersion } = await client.list("poddisruptionbudgets", { namespace });
-  const stop = new AbortController();
   const healthy: number[] = [];
-  const watching = (async () => {
-    const selection = { namespace, fieldSelector: "metadata.name=moved", resourceVersion };
-    for await (const event of client.watch("poddisruptionbudgets", { ...selection, signal: stop.signal })) {
-      if (event.type !== "BOOKMARK") healthy.push(event.object.status?.currentHealthy ?? 0);
-    }
-  })().catch((error) => {
-    if (!stop.signal.aborted) throw error;
+  const selection = { fieldSelector: "metadata.name=moved" };
+  const following = await cluster.follow("poddisruptionbudgets", selection, ({ object }) => {
+    healthy.push(object.status?.currentHealthy ?? 0);
   });
   await kubectl.ok(`${drain} --timeout=60s`);
-  stop.abort();
-  await watching;
+  await following.stop();
   expect(Math.min(...healthy)).toBeGreaterThanOrEqual(3);
   expect(await liveOn("moved", "node-1")).toBe(0);
   await kubectl.ok("rollout status deployment/moved --timeout=60s");

@@ -257,7 +257,8 @@ describe("KEP-3085 PodReadyToStartContainers", () => {
   test("3085-9 one PATCH for all that changed, none when nothing did, and a flapping sandbox does not flood", async () => {
     // Pods of the tests before may still be on their way: their writes would be counted too.
     await node.client.deleteCollection("pods", { namespace: "default" });
-    await expect.poll(async () => (await node.client.list("pods", {})).items.length).toBe(0);
+    const left = async () => (await node.client.list("pods", {})).items.length;
+    await expect.poll(left, { timeout: 20_000 }).toBe(0);
     await node.run("counted", { containers });
     const pod = await node.until("counted", isReady);
     await pause(500);

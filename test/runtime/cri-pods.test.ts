@@ -1,9 +1,12 @@
-import { mkdir, readFile, rename, stat } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { status as codes } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   ContainerState,
+  ImageSpec,
   MountPropagation,
   NamespaceMode,
   PodSandboxState,
@@ -294,6 +297,86 @@ function suite(driver: "oci" | "host"): void {
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
+  test("mount propagation: what the host mounts later comes in, what a privileged container mounts goes out", async () => {
+    const shared = join(runtime.directory, "shared");
+    await mkdir(shared);
+    mount(["--bind", shared, shared]);
+    mount(["--make-shared", shared]);
+    const isMounted = (path: string) => readFileSync("/proc/self/mountinfo", "utf8").includes(` ${path} `);
+    try {
+      const sandbox = await runSandbox(
+        client(),
+        podConfig({ linux: { securityContext: { privileged: true } } }),
+      );
+      const run = (name: string, propagation: MountPropagation) =>
+        runContainer(client(), sandbox, {
+          ...sleepy,
+          metadata: { name, attempt: 0 },
+          mounts: [{ hostPath: shared, containerPath: "/shared", propagation }],
+          linux: { securityContext: { privileged: true } },
+        });
+      const hidden = await run("private", MountPropagation.PROPAGATION_PRIVATE);
+      const slave = await run("slave", MountPropagation.PROPAGATION_HOST_TO_CONTAINER);
+      const both = run("both", MountPropagation.PROPAGATION_BIDIRECTIONAL);
+      if (driver === "host") await expect(both).rejects.toMatchObject({ code: codes.UNIMPLEMENTED });
+      const sharing = driver === "host" ? [] : [await both];
+      await mkdir(join(shared, "later"));
+      mount(["-t", "tmpfs", "later", join(shared, "later")]);
+      const seesLater = async (containerId: string) =>
+        (await execIn(client(), containerId, "grep -q ' /shared/later ' /proc/self/mounts")).exitCode === 0;
+      expect([await seesLater(hidden), await seesLater(slave)]).toEqual([false, true]);
+
+      const mountInside = (containerId: string, name: string) =>
+        execIn(client(), containerId, `mkdir /shared/${name} && mount -t tmpfs x /shared/${name}`);
+      expect(await mountInside(slave, "from-slave")).toMatchObject({ exitCode: 0 });
+      expect(isMounted(join(shared, "from-slave"))).toBe(false);
+      for (const containerId of sharing) {
+        expect(await seesLater(containerId)).toBe(true);
+        expect(await mountInside(containerId, "from-both")).toMatchObject({ exitCode: 0 });
+        expect(isMounted(join(shared, "from-both"))).toBe(true);
+      }
+      await client().runtime.removePodSandbox({ podSandboxId: sandbox });
+    } finally {
+      execFileSync("umount", ["--recursive", shared]);
+    }
+  });
+
+  test("images as volumes: read-only, a directory of one, and why not", async () => {
+    const sandbox = await runSandbox(client());
+    const image = { image: busyboxImage };
+    const containerId = await runContainer(client(), sandbox, {
+      ...sleepy,
+      mounts: [
+        { image, containerPath: "/image", readonly: true },
+        { image, containerPath: "/site", imageSubPath: "srv", readonly: true },
+      ],
+    });
+    const read = await execIn(client(), containerId, "ls -d /image/bin/busybox; cat /site/index.html");
+    expect(read.stdout).toBe("/image/bin/busybox\nhello from a pod\n");
+    const written = await execIn(client(), containerId, "touch /image/x || touch /site/x");
+    expect(written).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Read-only file system") });
+    const removal = client().images.removeImage({ image: ImageSpec.fromPartial(image) });
+    await expect(removal).rejects.toMatchObject({ details: expect.stringContaining("in use") });
+
+    const failure = async (mountOptions: object) =>
+      runContainer(client(), sandbox, {
+        metadata: { name: "other", attempt: 0 },
+        mounts: [{ containerPath: "/image", readonly: true, ...mountOptions }],
+      }).then(
+        () => "",
+        (error) => error.details,
+      );
+    expect(await failure({ image: { image: "test.local/absent:1" } })).toMatch(
+      /^ImageVolumeMountFailed: image test.local\/absent:1 is not here/,
+    );
+    expect(await failure({ image, imageSubPath: "../../etc/ssl" })).toMatch(
+      /^ImageVolumeMountFailed: image_sub_path ..\/..\/etc\/ssl is no directory/,
+    );
+    expect(await failure({ image, hostPath: "/etc" })).toMatch(/host_path must be empty/);
+    await client().runtime.removePodSandbox({ podSandboxId: sandbox });
+    expect(await readdir(join(runtime.dataDir, "images/rootfs"))).toEqual([]);
+  });
+
   test("environment, working directory, command and arguments come from request and image", async () => {
     const sandbox = await runSandbox(client());
     const logDirectory = join(runtime.directory, "env-logs");
@@ -316,6 +399,9 @@ function suite(driver: "oci" | "host"): void {
     const { stats } = await client().runtime.containerStats({ containerId });
     expect(stats?.attributes?.id).toBe(containerId);
     expect(Number(stats?.memory?.workingSetBytes?.value)).toBeGreaterThan(0);
+    const { imageFilesystems } = await client().images.imageFsInfo({});
+    expect(stats?.writableLayer?.fsId).toEqual(imageFilesystems[0]?.fsId);
+    expect(Number(stats?.writableLayer?.usedBytes?.value)).toBeLessThan(500_000);
     const pods = await client().runtime.listPodSandboxStats({ filter: { id: sandbox, labelSelector: {} } });
     expect(pods.stats[0]?.linux?.containers).toHaveLength(1);
     expect(pods.stats[0]?.linux?.network?.defaultInterface?.name).toBe("eth0");
@@ -336,6 +422,24 @@ function suite(driver: "oci" | "host"): void {
       },
     });
     expect((await statusOf(client(), containerId)).resources?.linux?.cpuQuota).toBe(50_000n);
+    await client().runtime.removePodSandbox({ podSandboxId: sandbox });
+  });
+
+  test("stats: what a container has written", async () => {
+    const sandbox = await runSandbox(client());
+    const containerId = await runContainer(client(), sandbox, {
+      command: ["sh", "-c", "dd if=/dev/zero of=/tmp/a bs=1024 count=3000; echo > /tmp/done; sleep 100"],
+    });
+    await expect
+      .poll(async () => (await execIn(client(), containerId, "cat /tmp/done")).exitCode, { timeout: 10_000 })
+      .toBe(0);
+    const { stats } = await client().runtime.containerStats({ containerId });
+    const { usedBytes, inodesUsed } = stats?.writableLayer ?? {};
+    expect(Number(usedBytes?.value)).toBeGreaterThan(2_900_000);
+    expect(Number(usedBytes?.value)).toBeLessThan(3_500_000);
+    // Its root, /tmp and the two files; places for mounts beside them.
+    expect(Number(inodesUsed?.value)).toBeGreaterThanOrEqual(4);
+    expect(Number(inodesUsed?.value)).toBeLessThan(40);
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
@@ -387,4 +491,8 @@ function suite(driver: "oci" | "host"): void {
     expect((await statusOf(client(), running)).exitCode).toBe(7);
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
+}
+
+function mount(args: readonly string[]): void {
+  execFileSync("mount", args);
 }

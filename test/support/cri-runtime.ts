@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type CriClient, connectCri } from "../../src/cri/cri-client.ts";
 import { createLogger, silentLogger } from "../../src/lib/logger.ts";
 import { orderFromDaemon } from "../../src/runtime/control-server.ts";
+import type { RuntimeConfig } from "../../src/runtime/runtime-config.ts";
 import { type RunningRuntime, startRuntime } from "../../src/runtime/start-runtime.ts";
 import { toolPath } from "./tools.ts";
 import { unpackProgram } from "./unpack-program.ts";
@@ -21,7 +22,13 @@ export interface CriRuntime {
 
 export const busyboxImage = "test.local/busybox:1";
 
-export async function startCriRuntime({ driver }: { driver: "oci" | "host" }): Promise<CriRuntime> {
+export async function startCriRuntime({
+  driver,
+  runtimeConfig,
+}: {
+  driver: "oci" | "host";
+  runtimeConfig?: RuntimeConfig;
+}): Promise<CriRuntime> {
   const directory = await mkdtemp(join(tmpdir(), "kindling-cri-"));
   const dataDir = join(directory, "data");
   const endpoint = `unix://${join(directory, "cri.sock")}`;
@@ -29,7 +36,15 @@ export async function startCriRuntime({ driver }: { driver: "oci" | "host" }): P
   const logger = process.env.KINDLING_TEST_LOG
     ? createLogger({ format: "text", level: "debug" })
     : silentLogger;
-  const start = () => startRuntime({ dataDir, listen: endpoint, driver, logger, unpackProgram: program });
+  const start = () =>
+    startRuntime({
+      dataDir,
+      listen: endpoint,
+      driver,
+      logger,
+      config: runtimeConfig,
+      unpackProgram: program,
+    });
   let runtime: RunningRuntime = await start();
   await buildBusybox({ dataDir, directory });
   const client = connectCri(endpoint);

@@ -29,7 +29,7 @@ export function useRuntimeNode(
     },
   };
   beforeAll(async () => {
-    const runtime = await startCriRuntime(options);
+    const runtime = await startCriRuntime({ driver: options.driver });
     fixture.runtime = runtime;
     fixture.node = await startKubeletNode({ cri: runtime.client, ...options });
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from "vitest";
 import { defaultFeatures } from "../../src/api/feature-gates.ts";
 import type { Deployment, Event, Pod, ReplicaSet } from "../../src/api/objects.ts";
-import type { Client } from "../../src/client/client.ts";
+import type { Client, ObjectTypes, ResourceName, Selection, WatchEvent } from "../../src/client/client.ts";
 import { connectCluster } from "../../src/client/create-client.ts";
 import { runControllers } from "../../src/controllers/controller-manager.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
@@ -26,6 +26,14 @@ export interface WorkloadCluster {
   replicaSets(app: string): Promise<ReplicaSet[]>;
   pods(app: string): Promise<Pod[]>;
   messages(kind: string, name: string): Promise<string[]>;
+  /** What happens from now on, in order. */
+  follow<Name extends ResourceName>(
+    resource: Name,
+    selection: Omit<Selection, "signal" | "namespace">,
+    see: (event: Exclude<WatchEvent<ObjectTypes[Name]>, { type: "BOOKMARK" }>) => void,
+  ): Promise<{ stop(): Promise<void> }>;
+  /** How many requests the controllers have made that are no lists and no watches. */
+  calls(): number;
 }
 
 interface SimulatedKubelet {
@@ -102,6 +110,24 @@ async function start(
       const { items } = await client.list("events", { fieldSelector });
       return items.map(({ reason, message }: Event) => `${reason}: ${message}`);
     },
+    async follow(resource, selection, see) {
+      const { resourceVersion } = await client.list(resource, { namespace, ...selection });
+      const ending = new AbortController();
+      const options = { namespace, ...selection, resourceVersion, signal: ending.signal };
+      let failure: unknown;
+      const done = (async () => {
+        for await (const event of client.watch(resource, options)) if (event.type !== "BOOKMARK") see(event);
+      })().catch((error) => {
+        if (!ending.signal.aborted) failure = error;
+      });
+      return {
+        async stop() {
+          ending.abort();
+          await done;
+          if (failure) throw failure;
+        },
+      };
+    },
   };
 }
 
@@ -119,11 +145,14 @@ function createControllers(server: TestServer, clock: Clock) {
     ? createLogger({ format: "text", level: "debug" })
     : silentLogger;
   let running: { stop: AbortController; done: Promise<void>; client: Client } | undefined;
+  let calls = 0;
   return {
+    calls: () => calls,
     async startControllers() {
       const stop = new AbortController();
       const client = await connectCluster({ kubeconfig: server.kubeconfig });
-      const done = runControllers({ client, clock, logger, features: defaultFeatures }, stop.signal);
+      const counted = counting(client, () => calls++);
+      const done = runControllers({ client: counted, clock, logger, features: defaultFeatures }, stop.signal);
       running = { stop, done, client };
     },
     async stopControllers() {
@@ -136,6 +165,18 @@ function createControllers(server: TestServer, clock: Clock) {
       await done;
     },
   };
+}
+
+function counting(client: Client, count: () => void): Client {
+  const verbs = ["get", "create", "update", "patch", "delete", "deleteCollection", "request"] as const;
+  const counted = verbs.map((verb) => [
+    verb,
+    (...args: unknown[]) => {
+      count();
+      return Reflect.apply(client[verb], client, args);
+    },
+  ]);
+  return { ...client, ...Object.fromEntries(counted) };
 }
 
 function revisionOf({ metadata }: ReplicaSet): number {

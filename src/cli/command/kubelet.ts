@@ -1,5 +1,6 @@
 import { homedir, hostname } from "node:os";
 import { join, resolve } from "node:path";
+import { setFlagsFromString } from "node:v8";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { defaultFeatures, parseFeatureGates } from "../../api/feature-gates.ts";
 import { versionInfo } from "../../api/version.ts";
@@ -10,7 +11,7 @@ import {
   KubeletConfigurationError,
   readKubeletConfiguration,
 } from "../../kubelet/configuration/kubelet-configuration.ts";
-import { createKubelet } from "../../kubelet/kubelet.ts";
+import { createKubelet, maxApiConnections } from "../../kubelet/kubelet.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
 import { runtimeEndpointOption } from "../runtime-endpoint-option.ts";
 import { untilStopped } from "../until-stopped.ts";
@@ -53,6 +54,8 @@ export function configure(command: Command): void {
 }
 
 async function runKubelet(flags: KubeletFlags): Promise<void> {
+  // What a burst of pods leaves behind would stay for as long as nothing happens: half of a quiet kubelet's memory.
+  setFlagsFromString("--optimize-for-size");
   const config = await readConfiguration(flags.config);
   const features = parseFeatureGates(flags.featureGates ?? "", {
     ...defaultFeatures,
@@ -62,7 +65,7 @@ async function runKubelet(flags: KubeletFlags): Promise<void> {
   const client = await connectCluster({
     kubeconfig: flags.kubeconfig,
     userAgent: "kindling-kubelet",
-    maxConnections: 8,
+    maxConnections: maxApiConnections,
   });
   const cri = connectCri(flags.runtimeEndpoint);
   await untilStopped(async (signal) => {

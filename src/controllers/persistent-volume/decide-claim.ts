@@ -19,7 +19,7 @@ export interface ClaimFacts {
   readonly volumes: Iterable<PersistentVolume>;
   readonly classes: readonly StorageClass[];
   /** Names of pods that use it and have no node yet. */
-  readonly waitingPods: readonly string[];
+  waitingPods(): readonly string[];
 }
 
 export type ClaimPlan =
@@ -43,9 +43,14 @@ export function decideClaim(facts: ClaimFacts): ClaimPlan {
 
 function decideBound({ claim, volume }: ClaimFacts): ClaimPlan {
   const name = claim.spec?.volumeName;
-  if (!name) return lost("ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!");
+  if (!name)
+    return lost(
+      "ClaimLost",
+      "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!",
+    );
   const own = volume(name);
-  if (!own) return lost("ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!");
+  if (!own)
+    return lost("ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!");
   const holder = own.spec?.claimRef;
   if (!holder || holder.uid === claim.metadata.uid) return { kind: "bind", volume: own };
   return lost("ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly");
@@ -85,7 +90,7 @@ function decideUnbound({ claim, volumes, classes, waitingPods }: ClaimFacts): Cl
   const assigned = namedClassOf(claim) === undefined ? defaultClassOf(classes)?.metadata.name : undefined;
   if (assigned) return { kind: "assignClass", className: assigned };
   if (isDelayed && annotationOf(claim, selectedNodeAnnotation) === undefined) {
-    return { kind: "phase", phase: "Pending", event: waitingEvent(waitingPods) };
+    return { kind: "phase", phase: "Pending", event: waitingEvent(waitingPods()) };
   }
   if (!className) {
     const message = "no persistent volumes available for this claim and no storage class is set";

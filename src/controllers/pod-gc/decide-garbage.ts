@@ -12,7 +12,7 @@ interface Facts {
   readonly now: number;
 }
 
-export interface Garbage {
+interface Garbage {
   readonly pod: Pod;
   readonly why: "ended" | "unscheduled" | "outOfService";
 }

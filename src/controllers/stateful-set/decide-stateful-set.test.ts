@@ -51,11 +51,7 @@ describe("which revision a new pod has", () => {
       // Without `rollingUpdate`, pods that were not updated come back as they were.
       [{ currentReplicas: 2 }, ["0 old ready"], ["create 1 old"]],
       [{ currentReplicas: 1 }, ["0 old ready"], ["create 1 new"]],
-      [
-        { currentReplicas: 2, ...parallel },
-        ["1 old ready", "2 old ready"],
-        ["create 0 new"],
-      ],
+      [{ currentReplicas: 2, ...parallel }, ["1 old ready", "2 old ready"], ["create 0 new"]],
       // 3541-7
       [{ ...enforced, currentReplicas: 3 }, ["0 old ready", "1 old ready"], ["create 2 new"]],
       [

@@ -397,6 +397,6 @@ test("3541-8 over crashes between any two calls, late news, failing pods, change
         readyReplicas: 3,
       });
     }),
-    { numRuns: 1_500, examples },
+    { numRuns: 600, examples },
   );
 }, 60_000);

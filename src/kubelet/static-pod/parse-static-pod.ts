@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import { defaultPod } from "../../api/defaults/pod.ts";
 import type { Pod } from "../../api/objects.ts";
 import { decodeBody } from "../../api/schema/decode-body.ts";
+import { validateObjectMeta } from "../../api/validation/metadata.ts";
 import { validatePod } from "../../api/validation/pod.ts";
 
 export const hashAnnotation = "kubernetes.io/config.hash";
@@ -37,7 +38,8 @@ export function parseStaticPod({ path, text }: StaticPodFile, nodeName: string):
   pod.spec.tolerations = [...(pod.spec.tolerations ?? []), { operator: "Exists", effect: "NoExecute" }];
   delete pod.status;
   defaultPod(pod);
-  const [problem] = validatePod(pod);
+  const rules = { namespaced: true, nameRule: "dnsSubdomain" } as const;
+  const [problem] = [...validateObjectMeta(pod.metadata, rules), ...validatePod(pod)];
   if (problem) throw new Error(`${problem.field}: ${problem.message}`);
   return pod;
 }

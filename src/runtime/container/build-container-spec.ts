@@ -9,6 +9,7 @@ import type { ResolvedUser } from "./resolve-user.ts";
 /** Everything that was looked up or made before the container can be described. */
 export interface ContainerFacts {
   readonly id: string;
+  readonly handler: string;
   readonly config: ContainerConfig;
   readonly sandboxConfig: PodSandboxConfig;
   readonly image: ImageConfig;
@@ -21,12 +22,13 @@ export interface ContainerFacts {
 
 /** The container as a driver takes it: the request, completed from image and sandbox. Pure. */
 export function buildContainerSpec(facts: ContainerFacts): ContainerSpec {
-  const { id, config, sandboxConfig, image, rootfs, user, mounts, namespaces, logPath } = facts;
+  const { id, handler, config, sandboxConfig, image, rootfs, user, mounts, namespaces, logPath } = facts;
   const hostname = sandboxHostname(sandboxConfig);
   const context = config.linux?.securityContext;
   const resources = config.linux?.resources;
   return {
     id,
+    handler,
     rootfs,
     readonlyRootfs: context?.readonlyRootfs ?? false,
     args: processArgs(config, image),

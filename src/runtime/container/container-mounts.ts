@@ -18,32 +18,58 @@ const propagations = {
 
 const plain = { readonly: false, propagation: "private", recursiveReadonly: false } as const;
 
-/** What the request asks for. A source that is missing becomes a directory, as with containerd. */
-export async function requestedMounts(mounts: readonly MountMessage[]): Promise<Mount[]> {
-  return Promise.all(
-    mounts.map(async (mount) => {
-      checkMount(mount);
-      const source = await realpath(mount.hostPath).catch(async () => {
-        await mkdir(mount.hostPath, { recursive: true, mode: 0o755 });
-        return realpath(mount.hostPath);
-      });
-      return {
-        source,
-        destination: mount.containerPath,
-        readonly: mount.readonly,
-        propagation: propagations[mount.propagation],
-        recursiveReadonly: mount.recursiveReadOnly,
-      };
-    }),
+/** What the request asks for. */
+export async function requestedMounts(
+  mounts: readonly MountMessage[],
+  openImage: (reference: string, index: number) => Promise<string>,
+): Promise<Mount[]> {
+  const work = mounts.map(async (mount, index): Promise<Mount> => {
+    checkMount(mount);
+    const reference = mount.image?.image;
+    if (reference) {
+      const source = await imageSource(mount, await openImage(reference, index));
+      return { ...plain, source, destination: mount.containerPath, readonly: true };
+    }
+    return {
+      source: await hostSource(mount),
+      destination: mount.containerPath,
+      readonly: mount.readonly,
+      propagation: propagations[mount.propagation],
+      recursiveReadonly: mount.recursiveReadOnly,
+    };
+  });
+  // No image is still being opened when the first has failed.
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}
+
+/** One that is missing becomes a directory, as with containerd. */
+async function hostSource({ hostPath }: MountMessage): Promise<string> {
+  return realpath(hostPath).catch(async () => {
+    await mkdir(hostPath, { recursive: true, mode: 0o755 });
+    return realpath(hostPath);
+  });
+}
+
+/** Links of the image lead nowhere but into the image. */
+async function imageSource({ image, imageSubPath }: MountMessage, root: string): Promise<string> {
+  const source = await resolveInRootfs(root, imageSubPath);
+  if (source && (imageSubPath === "" || (await stat(source)).isDirectory())) return source;
+  // Kubelets know the failure by its first word.
+  throw invalidArgument(
+    `ImageVolumeMountFailed: image_sub_path ${imageSubPath} is no directory of ${image?.image}`,
   );
 }
 
 function checkMount(mount: MountMessage): void {
   const { containerPath, hostPath, readonly, recursiveReadOnly, propagation } = mount;
-  if (mount.image?.image) throw unimplemented(`mount ${containerPath}: images as volumes are not supported`);
   if (!containerPath.startsWith("/"))
     throw invalidArgument(`mount container_path ${containerPath} is not absolute`);
-  if (!hostPath.startsWith("/")) throw invalidArgument(`mount host_path ${hostPath} is not absolute`);
+  const isImage = Boolean(mount.image?.image);
+  if (isImage && hostPath !== "")
+    throw invalidArgument(`mount ${containerPath}: host_path must be empty with an image`);
+  if (!isImage && !hostPath.startsWith("/"))
+    throw invalidArgument(`mount host_path ${hostPath} is not absolute`);
   if (mount.uidMappings.length + mount.gidMappings.length > 0)
     throw unimplemented(`mount ${containerPath}: id-mapped mounts are not supported`);
   if (!recursiveReadOnly) return;

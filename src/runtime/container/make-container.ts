@@ -6,6 +6,7 @@ import {
   SupplementalGroupsPolicy,
 } from "../../cri/generated/cri.ts";
 import type { Image } from "../image/images.ts";
+import { failedPrecondition } from "../runtime-error.ts";
 import { sandboxFiles } from "../sandbox/sandbox-files.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 import { objectDirectory, type RuntimeState } from "../state/runtime-state.ts";
@@ -30,13 +31,18 @@ export async function makeContainer(
   const { container, sandbox, image } = options;
   const { id, config, logPath } = container;
   const directory = objectDirectory(deps, "containers", id);
-  const [rootfs, mounts, namespaces] = await Promise.all([
+  const parts = [
     deps.images.createRootfs({ containerId: id, image }),
-    requestedMounts(config.mounts),
+    requestedMounts(config.mounts, (reference, index) =>
+      openImageVolume(deps, { containerId: id, reference, index }),
+    ),
     containerNamespaces(deps, sandbox, config),
     mkdir(directory, { recursive: true, mode: 0o755 }),
     logPath && mkdir(dirname(logPath), { recursive: true }),
-  ]);
+  ] as const;
+  // All are waited for, so that nothing is still being made when the first has failed and the rest is removed.
+  await Promise.allSettled(parts);
+  const [rootfs, mounts, namespaces] = await Promise.all(parts);
   const files = sandboxFiles(objectDirectory(deps, "sandboxes", sandbox.id), sandbox.config);
   const ownMounts = [...sandboxMounts(files, config), ...mounts];
   const [user, volumes] = await Promise.all([
@@ -57,6 +63,18 @@ export async function makeContainer(
   });
   await deps.driver.create(spec);
   return user;
+}
+
+/** An image as a volume; it is removed with the container's root file system. */
+async function openImageVolume(
+  { images }: Pick<Deps, "images">,
+  { containerId, reference, index }: { containerId: string; reference: string; index: number },
+): Promise<string> {
+  const image = images.find(reference);
+  // Kubelets know the failure by its first word.
+  if (!image)
+    throw failedPrecondition(`ImageVolumeMountFailed: image ${reference} is not here; pull it first`);
+  return (await images.createRootfs({ containerId, volume: `${index}`, image })).path;
 }
 
 /** Removes every trace of a container, in whatever state it is. Idempotent. */

@@ -57,6 +57,8 @@ async function warnOfForgotten(
     );
     const left = (await Promise.all(lists)).flat().length;
     if (left > 0)
-      logger.warn(`${left} containers of the runtime handler ${name} are left, which is not configured any more`);
+      logger.warn(
+        `${left} containers of the runtime handler ${name} are left, which is not configured any more`,
+      );
   }
 }

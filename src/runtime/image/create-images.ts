@@ -55,6 +55,9 @@ export interface LocalImages extends Images {
   buildFromDirectory(options: BuildOptions): Promise<Image>;
 }
 
+/** Between a container's id and the name of a volume; no id has a dot. */
+const volumeMark = ".volume-";
+
 const defaultLimits: UnpackLimits = { maxBytes: 64 * 2 ** 30, maxEntries: 5_000_000 };
 /** A bomb must not take the machine's last free bytes. */
 const freeShare = 0.95;
@@ -183,13 +186,18 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
       const { usedBytes, inodesUsed } = await diskUsage(dataDir);
       return { mountpoint: dataDir, usedBytes, inodesUsed };
     },
-    async createRootfs({ containerId, image }) {
+    async createRootfs({ containerId, volume, image }) {
       const record = records.get(image.id);
       if (!record) throw new ImageError("notFound", `image ${image.id} is not here; pull it first`);
       const stack = record.diffIds.flatMap((diffId) => layers.find(diffId) ?? []);
-      return rootfs.create(containerId, { id: image.id, layers: stack });
+      const name = volume === undefined ? containerId : `${containerId}${volumeMark}${volume}`;
+      return rootfs.create(name, { id: image.id, layers: stack });
     },
-    removeRootfs: (containerId) => rootfs.remove(containerId),
+    async removeRootfs(containerId) {
+      const all = rootfs.list().map(({ containerId: name }) => name);
+      const volumes = all.filter((name) => name.startsWith(`${containerId}${volumeMark}`));
+      for (const name of [containerId, ...volumes]) await rootfs.remove(name);
+    },
     writableUsage: (containerId) => diskUsage(rootfs.writablePath(containerId)),
     importArchive: (path, importOptions) => importArchive(importDeps, path, importOptions),
     buildFromDirectory: (buildOptions) => buildFromDirectory(importDeps, buildOptions),

@@ -14,7 +14,13 @@ export interface Images {
   /** What the images and root file systems take on disk, for ImageFsInfo. */
   usage(): Promise<FileSystemUsage>;
   /** A writable root file system of the image, mounted; released on every path, also by a later run of the daemon. */
-  createRootfs(options: { containerId: string; image: Image }): Promise<Rootfs>;
+  createRootfs(options: {
+    containerId: string;
+    image: Image;
+    /** Names one that the container has beside its own root. */
+    volume?: string;
+  }): Promise<Rootfs>;
+  /** With those of its volumes. */
   removeRootfs(containerId: string): Promise<void>;
   /** What a container's root file system takes beside its image: what was written to it. */
   writableUsage(containerId: string): Promise<DiskUsage>;

@@ -1,0 +1,145 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Pod } from "../api/objects.ts";
+import type { Client, ObjectKey } from "../client/client.ts";
+import type { Change, Informer } from "../client/informer.ts";
+import { silentLogger } from "../lib/logger.ts";
+import { createManualClock } from "../lib/manual-clock.ts";
+import type { PodSubject } from "./pod/pod-worker.ts";
+import { createPodSource } from "./pod-source.ts";
+
+let directory: string;
+let stop: AbortController;
+let running: Promise<void> | undefined;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "kindling-source-"));
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** An API that holds pods and tells the source of each change, and workers that remember what they were told. */
+function setUp({ staticPodPath = "" } = {}) {
+  const stored = new Map<string, Pod>();
+  const handlers: ((change: Change<Pod>) => void)[] = [];
+  const told: { name: string; removed: boolean; shown: string | undefined }[] = [];
+  const removed: string[] = [];
+  let nextUid = 1;
+  function put(pod: Pod): void {
+    const key = `${pod.metadata.namespace}/${pod.metadata.name}`;
+    const kind = stored.has(key) ? "updated" : "added";
+    stored.set(key, pod);
+    for (const handler of handlers) handler({ kind, object: pod } as Change<Pod>);
+  }
+  function take({ namespace, name }: ObjectKey): void {
+    const pod = stored.get(`${namespace}/${name}`);
+    stored.delete(`${namespace}/${name}`);
+    if (pod) for (const handler of handlers) handler({ kind: "deleted", object: pod } as Change<Pod>);
+  }
+  const client = {
+    async create(_resource: string, pod: Pod) {
+      put({ ...pod, metadata: { ...pod.metadata, uid: `mirror-${nextUid++}` } });
+    },
+    delete: async (_resource: string, key: ObjectKey) => take(key),
+  } as unknown as Client;
+  const pods: Informer<Pod> = {
+    get: (key) => stored.get(key),
+    list: () => [...stored.values()],
+    byIndex: () => [],
+    onChange: (handler) => void handlers.push(handler),
+    synced: Promise.resolve(),
+    run: (signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
+  };
+  const source = createPodSource({
+    client,
+    pods,
+    workers: {
+      update: ({ pod, removed: isRemoved, inApi }: PodSubject) =>
+        void told.push({ name: pod.metadata.name ?? "", removed: isRemoved, shown: inApi?.metadata.uid }),
+      remove: (uid) => void removed.push(uid),
+    },
+    node: async () => ({ metadata: { name: "n", uid: "node" } }),
+    nodeName: "n",
+    staticPodPath,
+    clock: createManualClock(0),
+    logger: silentLogger,
+  });
+  running = source.run(stop.signal);
+  return { source, put, take, stored, told, removed };
+}
+
+function apiPod(name: string, more: Partial<Pod["metadata"]> = {}): Pod {
+  return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default", uid: name, ...more } };
+}
+
+const writeStatic = (word: string) =>
+  writeFile(
+    join(directory, "web.yaml"),
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "web", annotations: { word } },
+      spec: { containers: [{ name: "c", image: "web:1" }] },
+    }),
+  );
+
+test("pods of the API are told as they are, and removed when they are gone", async () => {
+  const { source, put, take, told, removed } = setUp();
+  await source.synced;
+  put(apiPod("a"));
+  put(apiPod("a", { deletionTimestamp: "2026-01-01T00:00:00Z" }));
+  take({ namespace: "default", name: "a" });
+  expect(told).toEqual([
+    { name: "a", removed: false, shown: "a" },
+    { name: "a", removed: false, shown: "a" },
+  ]);
+  expect(removed).toEqual(["a"]);
+});
+
+test("a static pod runs before anybody shows it, and its mirror shows its status from then on", async () => {
+  await writeStatic("one");
+  const { source, stored, told } = setUp({ staticPodPath: directory });
+  await source.synced;
+  await vi.waitFor(() => expect(told.at(-1)).toEqual({ name: "web-n", removed: false, shown: "mirror-1" }));
+  expect(told[0]).toEqual({ name: "web-n", removed: false, shown: undefined });
+  expect([...stored.keys()]).toEqual(["default/web-n"]);
+});
+
+test("without its mirror it runs on, and gets another", async () => {
+  await writeStatic("one");
+  const { take, told, removed } = setUp({ staticPodPath: directory });
+  await vi.waitFor(() => expect(told.at(-1)?.shown).toBe("mirror-1"));
+  take({ namespace: "default", name: "web-n" });
+  expect(told.at(-1)).toEqual({ name: "web-n", removed: false, shown: undefined });
+  await vi.waitFor(() => expect(told.at(-1)?.shown).toBe("mirror-2"));
+  expect(removed).toEqual([]);
+});
+
+test("an edited file is another pod under the same name; a file that is gone takes pod and mirror along", async () => {
+  await writeStatic("one");
+  const { stored, told, removed } = setUp({ staticPodPath: directory });
+  await vi.waitFor(() => expect(told.at(-1)?.shown).toBe("mirror-1"));
+  await writeStatic("two");
+  await vi.waitFor(() => expect(told.at(-1)?.shown).toBeDefined());
+  await vi.waitFor(() =>
+    expect(stored.get("default/web-n")?.metadata.annotations).toMatchObject({ word: "two" }),
+  );
+  expect(removed.length).toBeGreaterThanOrEqual(1);
+  await rm(join(directory, "web.yaml"));
+  await vi.waitFor(() => expect(stored.size).toBe(0));
+  expect(new Set(removed).size).toBe(removed.length);
+});
+
+test("a mirror that no file stands behind goes", async () => {
+  const annotations = { "kubernetes.io/config.mirror": "of-a-file-that-was" };
+  const { source, put, stored, told } = setUp({ staticPodPath: directory });
+  await source.synced;
+  put(apiPod("old-n", { annotations }));
+  await vi.waitFor(() => expect(stored.size).toBe(0));
+  expect(told).toEqual([]);
+});

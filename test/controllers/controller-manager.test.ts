@@ -1,0 +1,81 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type KindlingRun, runKindling } from "../support/run-kindling.ts";
+import { type StatefulSetCluster, startStatefulSetCluster } from "../support/stateful-set-cluster.ts";
+
+let cluster: StatefulSetCluster;
+const started = new Set<KindlingRun>();
+beforeAll(async () => {
+  cluster = await startStatefulSetCluster();
+});
+afterAll(async () => {
+  for (const run of started) run.child.kill("SIGKILL");
+  await cluster?.close();
+});
+
+async function start(...flags: string[]): Promise<KindlingRun> {
+  const run = await runKindling(["controller-manager", "--kubeconfig", cluster.server.kubeconfig, ...flags]);
+  started.add(run);
+  void run.exit.then(() => started.delete(run));
+  return run;
+}
+
+async function end(run: KindlingRun, signal: "SIGKILL" | "SIGTERM"): Promise<number | null> {
+  run.child.kill(signal);
+  return run.exit;
+}
+
+const isWorking = (run: KindlingRun) => run.output.stdout.includes("controllers are running");
+
+test("3541-8 kill -9 at random during rollouts: one pod of an identity at a time, and the rollout ends", async () => {
+  await cluster.create("killed", { spec: { updateStrategy: { type: "EnforcedRollingUpdate" } } });
+  const log = await cluster.follow("killed");
+  for (let round = 0; round < 6; round++) {
+    await cluster.setImage("killed", round % 2 === 0 ? `web:${round}` : `Broken:${round}`);
+    const run = await start("--no-leader-elect");
+    await cluster.until("it works", async () => isWorking(run));
+    await delay(Math.random() * 400);
+    await end(run, "SIGKILL");
+  }
+  await cluster.setImage("killed", "web:last");
+  const last = await start("--no-leader-elect");
+  await cluster.untilPicture(
+    "killed",
+    [0, 1, 2].map((ordinal) => `killed-${ordinal}=web:last ready`),
+  );
+  expect(await end(last, "SIGTERM")).toBe(0);
+  await log.stop();
+  expect(log.lines.filter((line) => line.startsWith("two"))).toEqual([]);
+});
+
+test("of two one works, and the other takes over when it stops", async () => {
+  const [first, second] = [await start(), await start()];
+  await cluster.until("one works", async () => isWorking(first) || isWorking(second));
+  const [leader, other] = isWorking(first) ? [first, second] : [second, first];
+  await delay(1_000);
+  expect(isWorking(other)).toBe(false);
+  const lease = () =>
+    cluster.client.get("leases", { namespace: "kube-system", name: "kube-controller-manager" });
+  const holder = (await lease()).spec?.holderIdentity;
+
+  expect(await end(leader, "SIGTERM")).toBe(0);
+  await cluster.until("the other works", async () => isWorking(other));
+  expect((await lease()).spec?.holderIdentity).not.toBe(holder);
+  await cluster.create("led", { replicas: 1 });
+  await cluster.untilPicture("led", ["led-0=web:1 ready"]);
+  expect(await end(other, "SIGTERM")).toBe(0);
+});
+
+test("a dry run says what it would do, and holds no lease", async () => {
+  const before = (
+    await cluster.client.get("leases", { namespace: "kube-system", name: "kube-controller-manager" })
+  ).spec;
+  await cluster.create("imagined", { replicas: 1 });
+  const run = await start("--dry-run");
+  await cluster.until("it says so", async () => /would create.*imagined-0/.test(run.output.stderr));
+  expect(await end(run, "SIGTERM")).toBe(0);
+  expect(await cluster.picture("imagined")).toEqual([]);
+  expect(
+    (await cluster.client.get("leases", { namespace: "kube-system", name: "kube-controller-manager" })).spec,
+  ).toEqual(before);
+});
