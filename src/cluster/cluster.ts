@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Client } from "../client/client.ts";
 import { createClient } from "../client/create-client.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
@@ -90,10 +90,14 @@ function startScheduler(controlPlane: ControlPlane, logger: Logger): Component {
   );
 }
 
-function startControllers(controlPlane: ControlPlane, { logger, features }: ClusterOptions): Component {
+function startControllers(
+  controlPlane: ControlPlane,
+  { dataDir, logger, features }: ClusterOptions,
+): Component {
   // Upstream's controllers each act as a service account with just its rights; these are one, with the sum of them.
   const user = { commonName: "system:kube-controller-manager", organizations: ["system:masters"] };
+  const localVolumes = { directory: resolve(dataDir, "volumes") };
   return startComponent(controlPlane, { name: "controllers", user, logger }, (deps, signal) =>
-    runControllers({ ...deps, features, rootCa: controlPlane.ca }, signal),
+    runControllers({ ...deps, features, rootCa: controlPlane.ca, localVolumes }, signal),
   );
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -94,11 +95,11 @@ function serveStream(
       for await (const message of messages) {
         if (call.write(message)) continue;
         // The reader is slow: wait for it instead of piling up, unless it is gone.
-        await new Promise<void>((resolve) => {
-          call.once("drain", resolve);
-          signal.addEventListener("abort", () => resolve(), { once: true });
-        });
-        if (signal.aborted) break;
+        const hasRead = await once(call, "drain", { signal }).then(
+          () => true,
+          () => false,
+        );
+        if (!hasRead) break;
       }
       call.end();
     } catch (error) {

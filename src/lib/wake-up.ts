@@ -9,7 +9,7 @@ export interface WakeUp {
   next(): Wait;
 }
 
-export interface Wait {
+interface Wait {
   /** Until `wake`, or the clock shows `atMs` (Infinity: never). Rejects when the signal aborts. */
   orAt(atMs: number, options: { readonly clock: Clock; readonly signal: AbortSignal }): Promise<void>;
 }

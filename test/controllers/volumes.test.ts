@@ -49,7 +49,7 @@ function pod(name: string, claimName: string): Pod {
 
 describeWithTool("kubectl", "volumes", () => {
   const folder = temporaryFolder();
-  const directory = join(folder(), "volumes");
+  const directory = join(folder, "volumes");
   const cluster = useControllerCluster({ withNode: true, controllers: { localVolumes: { directory } } });
   const until = (what: () => Promise<unknown>) => expect.poll(what, { timeout: 30_000, interval: 20 });
   const claimPhase = async (name: string) =>
@@ -147,7 +147,7 @@ describeWithTool("kubectl", "volumes", () => {
   });
 
   test("what somebody else wrote on a volume does not get files removed", async () => {
-    const path = join(folder(), "precious");
+    const path = join(folder, "precious");
     await writeFile(path, "precious");
     const annotations = { "pv.kubernetes.io/provisioned-by": "kindling.dev/local" };
     const hostile = volume("pvc-0", { persistentVolumeReclaimPolicy: "Delete", hostPath: { path } });

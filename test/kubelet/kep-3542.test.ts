@@ -101,7 +101,7 @@ describe("KEP-3542 image pull progress", () => {
 
     const large = pullMessages(await bySize.events("large"));
     expect(large[0]).toBe('Pulling image "large:1"');
-    expect(large.at(-1)).toMatch(/^Successfully pulled image "large:1" in 6\.\d+s .*4294967296 bytes\.$/);
+    expect(large.at(-1)).toMatch(/^Successfully pulled image "large:1" in 6(\.\d+)?s .*4294967296 bytes\.$/);
     const told = large.slice(1, -1);
     expect(told.length).toBeGreaterThanOrEqual(2);
     expect(told.length).toBeLessThanOrEqual(3);
@@ -114,7 +114,7 @@ describe("KEP-3542 image pull progress", () => {
     expect(slow).toEqual([
       'Pulling image "slow:1"',
       expect.stringMatching(/^Pulling Container image slow:1: 3\.\dGi of 4Gi$/),
-      expect.stringMatching(/^Successfully pulled image "slow:1" in 1\d\.\d+s/),
+      expect.stringMatching(/^Successfully pulled image "slow:1" in 1\d(\.\d+)?s /),
     ]);
   });
 

@@ -112,7 +112,7 @@ describe("a kubelet that is restarted loses nothing", () => {
         deleted.push(pod);
         await node.client.delete("pods", { namespace: "default", name: pod.metadata.name ?? "" });
       }
-      await pause(Math.random() * 200);
+      await pause(Math.random() * 150);
       node.kill();
       await node.start({ untilReady: false });
     }
@@ -149,7 +149,7 @@ describe("a kubelet that is restarted loses nothing", () => {
       ...["--node-name", "killed", "--data-dir", dataDir, "--config", await writeConfig()],
     ];
     const names: string[] = [];
-    for (let kills = 0; kills < 5; kills++) {
+    for (let kills = 0; kills < 3; kills++) {
       names.push(`killed-${kills}`);
       await node.run(`killed-${kills}`, spec);
       const { child, output, exit } = await runKindling(args);

@@ -9,7 +9,7 @@ import { type CriClient, connectCri } from "../../src/cri/cri-client.ts";
 import { ContainerState, NamespaceMode, PodSandboxState } from "../../src/cri/generated/cri.ts";
 import { podConfig, runContainer, runSandbox } from "../support/cri-pod.ts";
 import { buildBusybox } from "../support/cri-runtime.ts";
-import { findTraces, ownBridges } from "../support/machine-traces.ts";
+import { findTraces, networkNotes, ownBridges } from "../support/machine-traces.ts";
 import { kindlingProgram } from "../support/run-kindling.ts";
 import { describeWithTool } from "../support/tools.ts";
 
@@ -51,6 +51,8 @@ function leavesNothing(driver: "oci" | "host"): void {
       kills++;
       life.abort();
       await work;
+      // Also pods whose making the kill cut off, and whose ids nobody was told.
+      for (const id of (await networkNotes(dataDir)).podIds) ids.add(id);
       daemon = await startDaemon({ dataDir, endpoint, driver });
     }
 
@@ -66,6 +68,7 @@ function leavesNothing(driver: "oci" | "host"): void {
     await expect
       .poll(() => findTraces({ dataDir, ids: [...ids], bridges }), { timeout: 5_000 })
       .toEqual({ mounts: [], processes: [], cgroups: [], interfaces: [] });
+    expect(await networkNotes(dataDir)).toEqual({ podIds: [], addresses: [] });
     for (const kind of ["sandboxes", "containers"]) expect(readdirSync(join(dataDir, kind))).toEqual([]);
     await rm(directory, { recursive: true, force: true });
   }, 300_000);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { mediaTypes } from "../../src/runtime/registry/manifest.ts";
 import { emptyArchiveEnd, formatHeader, pad } from "../../src/runtime/snapshot/tar-writer.ts";
@@ -10,6 +11,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => boolean |
 export interface FakeRegistry {
   readonly host: string;
   readonly reference: string;
+  readonly manifestDigest: string;
   readonly layers: readonly { digest: string; bytes: Buffer }[];
   /** Paths with methods and ranges as they were asked for. */
   readonly requests: { path: string; range?: string; authorization?: string }[];
@@ -20,6 +22,8 @@ export interface FakeRegistryOptions {
   /** Uncompressed layers; the archives themselves. */
   readonly layers: readonly Buffer[];
   readonly handle?: Handler;
+  /** Serves HTTPS then. */
+  readonly tls?: { readonly cert: string; readonly key: string };
   /** What the manifest says of a layer's digest, size, and the configuration of its diff_id, when it lies. */
   readonly lie?: { digest?: string; size?: number; diffId?: string };
 }
@@ -49,7 +53,7 @@ export async function startFakeRegistry(options: FakeRegistryOptions): Promise<F
   );
   const requests: FakeRegistry["requests"] = [];
 
-  const server = createServer((request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
     void (async () => {
       const path = request.url ?? "";
       requests.push({ path, range: request.headers.range, authorization: request.headers.authorization });
@@ -63,12 +67,14 @@ export async function startFakeRegistry(options: FakeRegistryOptions): Promise<F
       if (blob) serveBlob(request, response, blob);
       else response.writeHead(404).end();
     })();
-  });
+  };
+  const server = options.tls ? createSecureServer(options.tls, answer) : createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     host,
     reference: `${host}/app:v1`,
+    manifestDigest: manifest.digest,
     layers: layers.map(({ digest }, i) => ({ digest, bytes: options.layers[i] ?? Buffer.alloc(0) })),
     requests,
     async stop() {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defaultFeatures, type Features } from "../../src/api/feature-gates.ts";
@@ -53,7 +53,7 @@ interface StartOptions {
   readonly untilReady?: boolean;
 }
 
-export interface PodHistory {
+interface PodHistory {
   readonly versions: readonly Pod[];
   stop(): Promise<void>;
 }
@@ -94,6 +94,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
         config: configuration(options.config),
         features: { ...defaultFeatures, ...options.features, ...features },
         version: versionInfo.gitVersion,
+        clientCa: await readFile(join(server.dataDir, "pki/ca.crt"), "utf8"),
         logger,
       },
       stop.signal,

@@ -2,8 +2,22 @@ import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { hostLinkName } from "../../src/runtime/network/bridge/link-batch.ts";
 
 const run = promisify(execFile);
+
+/** Whatever a runtime's network keeps on disk of pods: their ids and addresses, in files named for them. */
+export async function networkNotes(dataDir: string): Promise<{ podIds: string[]; addresses: string[] }> {
+  const folder = join(dataDir, "network");
+  const list = async (name: string) => {
+    const networks = await readdir(folder).catch(() => []);
+    const lists = networks.map((network) => readdir(join(folder, network, name)).catch(() => []));
+    return (await Promise.all(lists)).flat();
+  };
+  const [pods, namespaces, addresses] = await Promise.all(["pods", "namespaces", "addresses"].map(list));
+  const podIds = [...(pods ?? []), ...(namespaces ?? [])].map((name) => name.replace(/\.json(\.new)?$/, ""));
+  return { podIds: [...new Set(podIds)], addresses: addresses ?? [] };
+}
 
 /** What on this machine belongs to a runtime's directory or to one of its objects. */
 export interface MachineTraces {
@@ -20,6 +34,7 @@ export async function findTraces(options: {
   readonly bridges: readonly string[];
 }): Promise<MachineTraces> {
   const { dataDir, ids, bridges } = options;
+  const names = [...bridges, ...ids.map(hostLinkName)];
   const concerns = (text: string) => text.includes(dataDir) || ids.some((id) => text.includes(id));
   const [mounts, processes, cgroups, interfaces] = await Promise.all([
     readFile("/proc/self/mounts", "utf8").then((text) => text.split("\n").filter(concerns)),
@@ -31,7 +46,8 @@ export async function findTraces(options: {
     mounts,
     processes,
     cgroups,
-    interfaces: interfaces.filter((line) => bridges.some((bridge) => line.includes(bridge))),
+    // A pod's end of the cable is named for the pod, whether or not it is still plugged in.
+    interfaces: interfaces.filter((line) => names.some((name) => line.includes(name))),
   };
 }
 

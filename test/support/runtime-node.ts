@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, afterEach, beforeAll } from "vitest";
 import type { Pod } from "../../src/api/objects.ts";
 import { execIn } from "./cri-pod.ts";
 import { busyboxImage, type CriRuntime, startCriRuntime } from "./cri-runtime.ts";
@@ -32,6 +32,10 @@ export function useRuntimeNode(
     const runtime = await startCriRuntime({ driver: options.driver });
     fixture.runtime = runtime;
     fixture.node = await startKubeletNode({ cri: runtime.client, ...options });
+  });
+  // What a test has shown need not be probed on beside the next one.
+  afterEach(async () => {
+    await fixture.node?.client.deleteCollection("pods", { namespace: "default" });
   });
   afterAll(async () => {
     await fixture.node?.close();

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ImageOrder, makeImages, orderFromDaemon } from "../../runtime/control-server.ts";
 import { createImages } from "../../runtime/image/create-images.ts";
+import { loadRuntimeConfig } from "../../runtime/runtime-config.ts";
 import { startRuntime } from "../../runtime/start-runtime.ts";
 import { claimDataDir } from "../../runtime/state/claim-data-dir.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
@@ -15,6 +16,7 @@ type RuntimeFlags = Parameters<typeof loggerOf>[0] & {
   listen: string;
   driver: "auto" | "oci" | "host";
   network?: "cni" | "bridge" | "host";
+  config?: string;
 };
 
 interface BuildFlags {
@@ -50,6 +52,10 @@ export function configure(command: Command): void {
         "how pods get addresses; chosen by what the machine has unless told",
       ).choices(["cni", "bridge", "host"]),
     )
+    .option(
+      "--config <file>",
+      "registries (mirrors, plainHttp, certificateAuthorities) and RuntimeClass handlers, in YAML",
+    )
     .addHelpText("after", examples)
     .action((flags: RuntimeFlags) => serve(flags));
 
@@ -77,12 +83,13 @@ export function configure(command: Command): void {
 
 async function serve(flags: RuntimeFlags): Promise<void> {
   await untilStopped(async (signal) => {
-    const { dataDir, listen, driver, network } = flags;
+    const { dataDir, listen, driver, network, config } = flags;
     const runtime = await startRuntime({
       dataDir: resolve(dataDir),
       listen,
       driver,
       network: { wanted: network },
+      config: config === undefined ? undefined : await loadRuntimeConfig(config),
       logger: loggerOf(flags).component("runtime"),
     });
     process.stdout.write(

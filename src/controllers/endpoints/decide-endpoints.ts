@@ -11,9 +11,8 @@ import {
   hostnameIn,
   isPodReady,
 } from "../service-pods/endpoint-pod.ts";
-import { truncateSubsets } from "./truncate-subsets.ts";
+import { type EndpointSubset, truncateSubsets } from "./truncate-subsets.ts";
 
-export type EndpointSubset = Wire<k8s.V1EndpointSubset>;
 type EndpointAddress = Wire<k8s.V1EndpointAddress>;
 type EndpointPort = Wire<k8s.CoreV1EndpointPort>;
 

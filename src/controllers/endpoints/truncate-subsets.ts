@@ -1,4 +1,7 @@
-import type { EndpointSubset } from "./decide-endpoints.ts";
+import type * as k8s from "@kubernetes/client-node";
+import type { Wire } from "../../api/objects.ts";
+
+export type EndpointSubset = Wire<k8s.V1EndpointSubset>;
 
 /** More addresses than this go into slices only. */
 const maxAddresses = 1_000;

@@ -1,3 +1,4 @@
+import { isEqual } from "../../api/equality.ts";
 import type { KubeObject, ObjectMeta, OwnerReference } from "../../api/objects.ts";
 import type { ResourceName } from "../../client/client.ts";
 
@@ -58,6 +59,8 @@ export function createOwnerGraph(): OwnerGraph {
       const node = toNode(resource, object);
       const previous = nodes.get(node.uid);
       const wake = new Set<string>();
+      // Most changes are of a status, and nobody's business here.
+      if (previous?.deletion === node.deletion && isEqual(previous.owners, node.owners)) return wake;
       nodes.set(node.uid, node);
 
       const before = new Map(previous?.owners.map((reference) => [reference.uid, reference]));

@@ -45,6 +45,7 @@ export function hasStaleClaim({ set, claim }: ClaimFacts, pod: Pod): boolean {
 }
 
 function neededClaims(set: StatefulSet, pod: Pod): readonly PersistentVolumeClaim[] {
+  if (!set.spec?.volumeClaimTemplates?.length) return [];
   return [...claimsOf(set, ordinalOf(pod)).values()];
 }
 

@@ -12,10 +12,12 @@ const maxOrdinal = 2 ** 31 - 1;
 export function parsePodName(
   name: string,
 ): { readonly parent: string; readonly ordinal: number } | undefined {
-  const [, parent, digits] = /^(.*)-([0-9]+)$/s.exec(name) ?? [];
+  // Not by one expression: that goes back and forth, and thousands of names are read at every look.
+  const dash = name.lastIndexOf("-");
+  const digits = name.slice(dash + 1);
+  if (dash === -1 || !/^[0-9]+$/.test(digits)) return undefined;
   const ordinal = Number(digits);
-  if (parent === undefined || ordinal > maxOrdinal) return undefined;
-  return { parent, ordinal };
+  return ordinal > maxOrdinal ? undefined : { parent: name.slice(0, dash), ordinal };
 }
 
 export function ordinalOf(pod: Pod): number {
@@ -75,11 +77,11 @@ function withClaims(set: StatefulSet, ordinal: number, volumes: readonly Volume[
   return [...claimed, ...volumes.filter(({ name }) => !claims.has(name))];
 }
 
-function hasStorage(set: StatefulSet, ordinal: number, { spec }: Pod): boolean {
+function hasStorage(set: StatefulSet, pod: Pod): boolean {
   return (set.spec?.volumeClaimTemplates ?? []).every(({ metadata }) => {
     const { name = "" } = metadata ?? {};
-    const volume = spec?.volumes?.find((candidate) => candidate.name === name);
-    return volume?.persistentVolumeClaim?.claimName === claimName(set, name, ordinal);
+    const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
+    return volume?.persistentVolumeClaim?.claimName === claimName(set, name, ordinalOf(pod));
   });
 }
 
@@ -122,10 +124,9 @@ export function newPod(set: StatefulSet, { name: revision, template }: Revision,
 /** The pod as its identity wants it; undefined where it is so. Who edits a pod's labels does not change who it is. */
 export function correctedPod(set: StatefulSet, pod: Pod): Pod | undefined {
   const { name = "", labels } = pod.metadata;
+  const stored = hasStorage(set, pod);
+  if (stored && labels?.[podNameLabel] === name) return undefined;
   const ordinal = ordinalOf(pod);
-  const named = labels?.[podNameLabel] === name;
-  const stored = hasStorage(set, ordinal, pod);
-  if (named && stored) return undefined;
   const spec = pod.spec ?? { containers: [] };
   return {
     ...pod,

@@ -1,5 +1,5 @@
 import type { Pod, StatefulSet } from "../../api/objects.ts";
-import { isInRange, newPod, ordinalOf, ordinalsOf, revisionOf } from "./identity.ts";
+import { newPod, ordinalOf, ordinalsOf, revisionOf } from "./identity.ts";
 import { isAvailable, isTerminating } from "./pod-state.ts";
 import type { StatefulSetFacts } from "./stateful-set-facts.ts";
 import { type Holdup, whyUnavailable } from "./why-unavailable.ts";
@@ -40,9 +40,10 @@ export function rolloutOf(facts: StatefulSetFacts): Rollout {
   return {
     facts,
     replicas,
-    condemned: pods
-      .filter((pod) => !isInRange(set, ordinalOf(pod)))
-      .sort((a, b) => ordinalOf(b) - ordinalOf(a)),
+    condemned: [...byOrdinal]
+      .filter(([ordinal]) => ordinal < first || ordinal > last)
+      .sort(([a], [b]) => b - a)
+      .map(([, pod]) => pod),
     strategy: updateStrategy.type ?? "RollingUpdate",
     burst: isParallel(set),
     permanentOnly: set.metadata.annotations?.[unstickAnnotation] === "permanent-only",

@@ -34,9 +34,9 @@ export type PodAction =
       readonly replaces?: ObservedContainer;
     };
 
-export type ContainerRole = "init" | "sidecar" | "main";
+type ContainerRole = "init" | "sidecar" | "main";
 
-export interface KillReason {
+interface KillReason {
   readonly message: string;
   readonly gracePeriodSeconds?: number;
 }

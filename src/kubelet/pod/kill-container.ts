@@ -111,7 +111,7 @@ async function beforeDeadline(
   }
 }
 
-export function findContainer(pod: Pod, name: string): Container | undefined {
+function findContainer(pod: Pod, name: string): Container | undefined {
   return [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].find(
     (container) => container.name === name,
   );

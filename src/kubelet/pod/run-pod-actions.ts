@@ -21,7 +21,7 @@ export interface PodActionDeps extends KillDeps {
   readonly prepareContainer: (request: ContainerRequest) => Promise<ContainerConfig>;
 }
 
-export interface ContainerRequest {
+interface ContainerRequest {
   readonly pod: Pod;
   readonly container: Container;
   readonly attempt: number;
@@ -33,7 +33,7 @@ export interface ContainerRequest {
 }
 
 /** Where the steps of one pod say how they went, for its status. */
-export interface StepReports {
+interface StepReports {
   sandboxProblem(problem: StartProblem | undefined): void;
   containerProblem(name: string, problem: StartProblem | undefined): void;
   /** A container has a postStart hook that has yet to end: until then it is not ready, though it runs. */

@@ -43,6 +43,8 @@ export interface ImagesOptions {
   readonly maxParallelLayers?: number;
   /** References of images that are never collected by the kubelet: the sandbox image. */
   readonly pinned?: readonly string[];
+  /** The kernel's, unless told: what was written in another boot and never synced is not trusted. */
+  readonly bootId?: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -76,7 +78,7 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
   const { clock = systemClock, logger = silentLogger, registries = noRegistries } = options;
   const dataDir = resolve(options.dataDir);
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
-  const bootId = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+  const bootId = options.bootId ?? (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
   const content = await openContentStore(join(dataDir, "content"));
   const layers = await openLayerStore({ dataDir, bootId });
   const rootfsMode = options.rootfsMode ?? ((await canMountOverlay(dataDir)) ? "overlay" : "copy");

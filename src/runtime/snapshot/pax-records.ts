@@ -40,7 +40,7 @@ export function parsePaxRecords(data: Buffer): PaxRecords {
 export function applyPaxRecords(header: RawHeader, { values }: PaxRecords): RawHeader {
   if (values.size === 0) return header;
   if ([...values.keys()].some((key) => key.startsWith("GNU.sparse."))) {
-    throw invalidArchive("has a sparse file; make the layer without --sparse");
+    throw sparseFile(values.get("GNU.sparse.name") ?? values.get("path") ?? header.name);
   }
   const time = values.get("mtime");
   return {
@@ -53,6 +53,11 @@ export function applyPaxRecords(header: RawHeader, { values }: PaxRecords): RawH
     gid: whole(values.get("gid")) ?? header.gid,
     mtimeMs: time ? seconds(time) * 1_000 : header.mtimeMs,
   };
+}
+
+/** No tool that makes images writes them; whoever made the layer with tar can do so without. */
+export function sparseFile(name: string) {
+  return invalidArchive(`has a sparse file (${JSON.stringify(name)}); make the layer without tar's --sparse`);
 }
 
 function whole(value: string | undefined): number | undefined {

@@ -1,4 +1,4 @@
-import { applyPaxRecords, type PaxRecords, parsePaxRecords } from "./pax-records.ts";
+import { applyPaxRecords, type PaxRecords, parsePaxRecords, sparseFile } from "./pax-records.ts";
 import {
   blockSize,
   invalidArchive,
@@ -73,6 +73,8 @@ export function createTarParser(sink: TarSink): TarParser {
     longName = undefined;
     longLink = undefined;
     pax = { values: new Map(), xattrs: new Map() };
+    // A file with holes, as GNU tar keeps them: what follows is not the file's bytes alone.
+    if (header.typeFlag === "S") throw sparseFile(header.name);
     const type = types[header.typeFlag];
     if (type === undefined) {
       const shown = JSON.stringify(header.typeFlag);

@@ -291,6 +291,17 @@ describeAsRoot("what a layer may not say", () => {
   });
 });
 
+describe("files with holes, as tar --sparse writes them", () => {
+  test.each(["gnu", "posix"])("in the format %s are refused by name", async (format) => {
+    writeFileSync(join(folder, "blob"), "");
+    execFileSync("truncate", ["-s", "1M", join(folder, "outside/disk.img")]);
+    const args = ["--sparse", `--format=${format}`, "-C", join(folder, "outside"), "-cf", "-", "disk.img"];
+    const blob = execFileSync("tar", args);
+    rmSync(join(folder, "outside/disk.img"));
+    await expect(unpack(blob)).rejects.toThrow('has a sparse file ("disk.img"); make the layer without');
+  });
+});
+
 function paxPath(path: string): Buffer {
   const record = Buffer.from(`${` path=${path}\n`.length + 2} path=${path}\n`);
   return Buffer.concat([

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Pod } from "../../src/api/objects.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
+import { conditionOf, type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+
+const isReady = (pod: Pod) => conditionOf(pod, "Ready")?.status === "True";
+const calls: string[] = [];
+let simulated: SimulatedRuntime;
+let node: KubeletNode;
+
+/** The same service, with a note of each call. */
+function noting<Service extends object>(service: Service): Service {
+  return new Proxy(service, {
+    get(target, name, receiver) {
+      calls.push(String(name));
+      return Reflect.get(target, name, receiver);
+    },
+  });
+}
+
+beforeAll(async () => {
+  simulated = await startSimulatedRuntime({ logger: silentLogger, imagesPresent: true });
+  const { runtime, images, close } = simulated.client;
+  node = await startKubeletNode({ cri: { runtime: noting(runtime), images: noting(images), close } });
+  // The first list of everything, and the one after the events are there.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+});
+afterAll(async () => {
+  await node?.close();
+  await simulated?.close();
+});
+
+test("a start asks the runtime for what it needs, and no more", async () => {
+  const containers = ["a", "b"].map((name) => ({ name, image: "web:1" }));
+  calls.length = 0;
+  await node.run("cheap", { containers, dnsPolicy: "ClusterFirst" });
+  await node.until("cheap", isReady);
+  const ofStatus = ["podSandboxStatus", "containerStatus"];
+  // The node's own status has nothing to do with it.
+  expect(calls.filter((name) => name !== "status" && !ofStatus.includes(name))).toEqual([
+    "runPodSandbox",
+    // The first container's image: is it here, and who does it run as.
+    "imageStatus",
+    "imageStatus",
+    "createContainer",
+    "startContainer",
+    "imageStatus",
+    "createContainer",
+    "startContainer",
+  ]);
+  // None where the events are quicker.
+  expect(calls.filter((name) => ofStatus.includes(name)).length).toBeLessThanOrEqual(3);
+});
+
+test("what was changed to fit a sandbox is said once, and not again for each container", async () => {
+  const events = async () =>
+    (await node.events("cheap")).filter(({ reason }) => reason === "MissingClusterDNS");
+  await expect.poll(events).toMatchObject([{ message: expect.stringContaining("ClusterDNS") }]);
+  expect((await events())[0]?.count ?? 1).toBe(1);
+});
