@@ -54,7 +54,7 @@ export interface KubeletOptions {
 
 /** A node's agent. Its pods go on when it stops; the next one takes them over. */
 export interface Kubelet {
-  /** Resolves once the node is registered and every pod that it should run is known. */
+  /** Resolves once the node is registered and every pod that it should run is known; never when it stops before. */
   readonly ready: Promise<void>;
   /** The node goes down: no new pods, and those that are here end within the configured time. */
   shutDown(): Promise<void>;
@@ -205,9 +205,11 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     }
   }
 
-  const ready = Promise.all([nodeStatus.registered, source.synced]).then(() => {});
-  // Whoever stops the kubelet before that may not be waiting for it.
-  ready.catch(() => {});
+  const ready = Promise.all([nodeStatus.registered, source.synced]).then(
+    () => {},
+    // Stopped before: it will not be ready, and that is no failure.
+    () => new Promise<void>(() => {}),
+  );
   return {
     shutDown,
     ready,

@@ -35,12 +35,12 @@ export interface StatefulSetCluster {
   close(): Promise<void>;
 }
 
-export interface PodLog {
+interface PodLog {
   readonly lines: readonly string[];
   stop(): Promise<void>;
 }
 
-export interface SetSpec {
+interface SetSpec {
   readonly replicas?: number;
   readonly image?: string;
   /** More of the StatefulSet's spec. */

@@ -74,7 +74,7 @@ function decideForType(
     if (same >= 0 && remove.length === 1) remove.splice(same, 1);
     else create.push(placeholder);
   }
-  reuse({ create, update, remove: remove, isOwned });
+  reuse({ create, update, remove, isOwned });
   return { create, update, remove, problems };
 }
 

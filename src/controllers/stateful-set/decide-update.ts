@@ -20,7 +20,7 @@ function replace(pod: Pod): PodActions {
 }
 
 /** A number of pods, or a share of the replicas rounded down, and never none. */
-export function maxUnavailableOf({ facts }: Rollout): number {
+function maxUnavailableOf({ facts }: Rollout): number {
   const { replicas = 1, updateStrategy } = facts.set.spec ?? {};
   const value = updateStrategy?.rollingUpdate?.maxUnavailable ?? 1;
   const count = typeof value === "number" ? value : (Number.parseInt(value, 10) / 100) * replicas;

@@ -2,9 +2,9 @@ import type { PodTemplate } from "../../api/defaults/pod-template.ts";
 import type { PersistentVolumeClaim, Pod, StatefulSet, Volume } from "../../api/objects.ts";
 import { controllerReference } from "../controller-reference.ts";
 
-export const podNameLabel = "statefulset.kubernetes.io/pod-name";
-export const podIndexLabel = "apps.kubernetes.io/pod-index";
-export const revisionLabel = "controller-revision-hash";
+const podNameLabel = "statefulset.kubernetes.io/pod-name";
+const podIndexLabel = "apps.kubernetes.io/pod-index";
+const revisionLabel = "controller-revision-hash";
 
 const maxOrdinal = 2 ** 31 - 1;
 

@@ -4,8 +4,6 @@ import { isAvailable, isTerminating } from "./pod-state.ts";
 import type { StatefulSetFacts } from "./stateful-set-facts.ts";
 import { type Holdup, whyUnavailable } from "./why-unavailable.ts";
 
-export type StrategyType = "RollingUpdate" | "OnDelete" | "EnforcedRollingUpdate";
-
 /** `permanent-only`: EnforcedRollingUpdate replaces unhealthy pods only when they cannot heal by themselves. */
 const unstickAnnotation = "kindling.dev/unstick";
 

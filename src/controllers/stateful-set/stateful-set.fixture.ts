@@ -52,7 +52,7 @@ export function makeSet(options: SetOptions = {}): StatefulSet {
   };
 }
 
-export const old = revision("old", "web:1");
+const old = revision("old", "web:1");
 export const update = revision("new", "web:2");
 
 function revision(name: string, image: string): Revision {
