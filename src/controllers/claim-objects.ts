@@ -2,6 +2,7 @@ import type { KubeObject } from "../api/objects.ts";
 import { StatusError } from "../api/status-error.ts";
 import type { Client, ObjectTypes, ResourceName } from "../client/client.ts";
 import { controllerOf, controllerReference } from "./controller-reference.ts";
+import { isConflict, isNotFound } from "./status-errors.ts";
 
 interface Claim<T> {
   readonly kept: readonly T[];
@@ -78,7 +79,7 @@ async function adopt<Name extends ResourceName>(
   try {
     return await client.patch(resource, { namespace, name }, { patch: { kind: "strategic", body }, signal });
   } catch (error) {
-    if (isStatus(error, 404)) return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }
@@ -94,10 +95,10 @@ async function release<Name extends ResourceName>(
     await client.patch(resource, { namespace, name }, { patch: { kind: "strategic", body }, signal });
   } catch (error) {
     // Gone, or another one of that name, or released already.
-    if (!isStatus(error, 404) && !isStatus(error, 409) && !isStatus(error, 422)) throw error;
+    if (!isNotFound(error) && !isConflict(error) && !isInvalid(error)) throw error;
   }
 }
 
-function isStatus(error: unknown, code: number): boolean {
-  return error instanceof StatusError && error.code === code;
+function isInvalid(error: unknown): boolean {
+  return error instanceof StatusError && error.reason === "Invalid";
 }

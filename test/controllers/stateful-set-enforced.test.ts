@@ -130,7 +130,7 @@ describe("KEP-3541, its two places", () => {
     // The smallest one fails: RollingUpdate would wait for it before it touches any other.
     const rule = cluster.simulated.rules.add({
       match: { pod: "low-0", image: "web:1" },
-      container: { exit: { code: 1 } },
+      container: { startError: "no room" },
     });
     const [first] = await cluster.pods("low");
     cluster.simulated.exitContainer(first?.metadata.uid ?? "", "c", 1);
@@ -153,7 +153,10 @@ describe("KEP-3541, its two places", () => {
   test("3541-6 under RollingUpdate they wait", async () => {
     await createBroken("kept", rolling);
     const [first] = await cluster.pods("kept");
-    const rule = cluster.simulated.rules.add({ match: { pod: "kept-0" }, container: { exit: { code: 1 } } });
+    const rule = cluster.simulated.rules.add({
+      match: { pod: "kept-0" },
+      container: { startError: "no room" },
+    });
     cluster.simulated.exitContainer(first?.metadata.uid ?? "", "c", 1);
     await cluster.until(
       "the first one fails",

@@ -20,6 +20,9 @@ export function decideProgress(rollout: Rollout, stoppedAt: Pod | undefined): Co
   return whatHappens(rollout);
 }
 
+/** Runtimes may have much to say. */
+const longestMessage = 2_048;
+
 /** Of the pods that are waited for, the first one with a problem, else the first one. */
 function findBlocker(rollout: Rollout, stoppedAt: Pod | undefined): Pod | undefined {
   const waitedFor = stoppedAt
@@ -41,8 +44,9 @@ function willBeReplaced(rollout: Rollout, pod: Pod): boolean {
 }
 
 /** What to do about a pod that the strategy does not replace, though it is to be. */
-function advice({ facts, strategy, isOld }: Rollout, pod: Pod): string {
-  if (!isOld(pod) || strategy === "EnforcedRollingUpdate") return "";
+function advice(rollout: Rollout, pod: Pod): string {
+  const { facts, strategy } = rollout;
+  if (!isDue(rollout, pod) || strategy === "EnforcedRollingUpdate") return "";
   const from = `it runs ${revisionOf(pod) || "no revision"} instead of ${facts.update.name}`;
   return `; ${from}, and ${strategy} does not replace it: delete the pod, or use EnforcedRollingUpdate`;
 }
@@ -69,5 +73,5 @@ function whatHappens(rollout: Rollout): Condition {
 }
 
 function progressing(status: "True" | "False", reason: string, message: string): Condition {
-  return { type: "Progressing", status, reason, message };
+  return { type: "Progressing", status, reason, message: message.slice(0, longestMessage) };
 }

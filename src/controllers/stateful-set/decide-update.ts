@@ -1,4 +1,5 @@
 import type { Pod } from "../../api/objects.ts";
+import { scaledValue } from "../scaled-value.ts";
 import { isCreated, isTerminating } from "./pod-state.ts";
 import type { Rollout } from "./rollout.ts";
 import type { PodAction, PodActions } from "./stateful-set-facts.ts";
@@ -23,8 +24,7 @@ function replace(pod: Pod): PodActions {
 function maxUnavailableOf({ facts }: Rollout): number {
   const { replicas = 1, updateStrategy } = facts.set.spec ?? {};
   const value = updateStrategy?.rollingUpdate?.maxUnavailable ?? 1;
-  const count = typeof value === "number" ? value : (Number.parseInt(value, 10) / 100) * replicas;
-  return Math.max(1, Math.floor(count) || 0);
+  return Math.max(1, scaledValue(value, replicas, "down"));
 }
 
 /** Where to look, the largest ordinal first. */

@@ -1,7 +1,7 @@
-import type { KubeObject, PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
-import { StatusError } from "../../api/status-error.ts";
+import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../status-errors.ts";
 import type { PodAction, PodActions, StatefulSetPlan } from "./stateful-set-facts.ts";
 
 export interface ActDeps {
@@ -89,7 +89,7 @@ async function createClaim({ client, recorder }: ActDeps, { set, action, signal 
     await client.create("persistentvolumeclaims", claim, { signal });
   } catch (error) {
     // Somebody was faster, or it is there and not seen yet: the next look tells which claim it is.
-    if (!isReason(error, "AlreadyExists")) {
+    if (!isAlreadyExists(error)) {
       const message = `${subject} for ${place} failed error: ${textOf(error)}`;
       recorder.record(set, { type: "Warning", reason: "FailedCreate", message });
     }
@@ -109,7 +109,7 @@ async function ownClaim(deps: ActDeps, { set, action, signal }: Of<"ownClaim">):
     await deps.client.update("persistentvolumeclaims", next, { signal });
   } catch (error) {
     const text = `could not update claim ${claim.metadata.name} for delete policy ownerRefs: ${textOf(error)}`;
-    if (!isReason(error, "Conflict")) recordPodEvent(deps, { verb: "Update", set, pod, failure: text });
+    if (!isConflict(error)) recordPodEvent(deps, { verb: "Update", set, pod, failure: text });
     throw new Error(text, { cause: error });
   }
 }
@@ -120,7 +120,7 @@ async function createPod(deps: ActDeps, { set, action, signal }: Of<"createPod">
     await deps.client.create("pods", pod, { signal });
   } catch (error) {
     // Somebody else's pod of that name, or ours that is not seen yet: never a second one.
-    if (!isReason(error, "AlreadyExists")) {
+    if (!isAlreadyExists(error)) {
       recordPodEvent(deps, { verb: "Create", set, pod, failure: textOf(error) });
     }
     throw error;
@@ -135,7 +135,7 @@ async function deletePod(deps: ActDeps, { set, action, signal }: Of<"deletePod">
     // This one, and not another that has taken its place meanwhile.
     await deps.client.delete("pods", { namespace, name }, { preconditions: { uid }, signal });
   } catch (error) {
-    if (!isReason(error, "NotFound") && !isReason(error, "Conflict")) {
+    if (!isNotFound(error) && !isConflict(error)) {
       recordPodEvent(deps, { verb: "Delete", set, pod, failure: textOf(error) });
       throw error;
     }
@@ -161,18 +161,13 @@ async function told(deps: ActDeps, event: PodEvent, run: () => Promise<void>): P
 }
 
 function recordPodEvent({ recorder }: ActDeps, { verb, set, pod, failure }: PodEvent): void {
-  const about: KubeObject = set;
   const what = `${verb} Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`;
   recorder.record(
-    about,
+    set,
     failure === undefined
       ? { type: "Normal", reason: `Successful${verb}`, message: `${what} successful` }
       : { type: "Warning", reason: `Failed${verb}`, message: `${what} failed error: ${failure}` },
   );
-}
-
-function isReason(error: unknown, reason: string): boolean {
-  return error instanceof StatusError && error.reason === reason;
 }
 
 function textOf(error: unknown): string {

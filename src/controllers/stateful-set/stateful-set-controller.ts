@@ -1,6 +1,5 @@
 import type { Pod, StatefulSet } from "../../api/objects.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
-import { StatusError } from "../../api/status-error.ts";
 import { createExpectations } from "../../client/expectations.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
 import { keyOf } from "../controller-reference.ts";
@@ -11,6 +10,7 @@ import {
   type Reconciled,
   runController,
 } from "../run-controller.ts";
+import { isNotFound } from "../status-errors.ts";
 import { revisionsToForget } from "./decide-revisions.ts";
 import { decideStatefulSet } from "./decide-stateful-set.ts";
 import { isMemberOf } from "./identity.ts";
@@ -128,7 +128,7 @@ export function statefulSetController(context: ControllerContext, signal: AbortS
       try {
         await client.delete("controllerrevisions", { namespace, name }, { preconditions: { uid }, signal });
       } catch (error) {
-        if (!(error instanceof StatusError && error.code === 404)) throw error;
+        if (!isNotFound(error)) throw error;
       }
     }
   }

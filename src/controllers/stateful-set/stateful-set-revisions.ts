@@ -1,9 +1,9 @@
 import type { ControllerRevision, StatefulSet } from "../../api/objects.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
-import { StatusError } from "../../api/status-error.ts";
 import type { Client } from "../../client/client.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
 import { type Informers, orphanedIn } from "../informers.ts";
+import { isAlreadyExists } from "../status-errors.ts";
 import { decideUpdateRevision, sortRevisions } from "./decide-revisions.ts";
 import type { Revision } from "./identity.ts";
 import { newRevision, revisionText, templateOf, templateText } from "./revision-data.ts";
@@ -79,7 +79,7 @@ async function createRevision(
     try {
       return { update: await client.create("controllerrevisions", named, { signal }), collisionCount };
     } catch (error) {
-      if (!(error instanceof StatusError && error.reason === "AlreadyExists")) throw error;
+      if (!isAlreadyExists(error)) throw error;
     }
     const { namespace } = set.metadata;
     const existing = await client.get("controllerrevisions", { namespace, name }, { signal });

@@ -5,6 +5,7 @@ import type { Change } from "../../client/informer.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
 import { controllerOf, keyOf } from "../controller-reference.ts";
 import type { Informers } from "../informers.ts";
+import { ownerOf } from "../owner-of.ts";
 import { isMemberOf } from "./identity.ts";
 
 interface WatchDeps {
@@ -36,17 +37,13 @@ export function watchStatefulSets(
   });
 
   function keysOfPod(pod: Pod): readonly string[] {
-    const controller = controllerOf(pod);
-    const { namespace = "" } = pod.metadata;
-    if (!controller) {
-      return sets
-        .byIndex("namespace", namespace)
-        .filter((set) => isMemberOf(set, pod) && selects(set, pod))
-        .map(keyOf);
-    }
-    if (controller.kind !== "StatefulSet") return [];
-    const key = `${namespace}/${controller.name}`;
-    return sets.get(key)?.metadata.uid === controller.uid ? [key] : [];
+    const owner = ownerOf(pod, "StatefulSet", sets);
+    if (owner) return [keyOf(owner)];
+    if (controllerOf(pod)) return [];
+    return sets
+      .byIndex("namespace", pod.metadata.namespace ?? "")
+      .filter((set) => isMemberOf(set, pod) && selects(set, pod))
+      .map(keyOf);
   }
 
   function observe(key: string, { kind, object }: Change<Pod>): void {

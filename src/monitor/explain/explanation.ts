@@ -20,7 +20,7 @@ export interface PullFacts {
   readonly total: number;
 }
 
-export type Stage =
+type Stage =
   | "scheduling"
   | "volumes"
   | "sandbox"

@@ -9,6 +9,7 @@ import {
   readlinkSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -294,7 +295,8 @@ describeAsRoot("what a layer may not say", () => {
 describe("files with holes, as tar --sparse writes them", () => {
   test.each(["gnu", "posix"])("in the format %s are refused by name", async (format) => {
     writeFileSync(join(folder, "blob"), "");
-    execFileSync("truncate", ["-s", "1M", join(folder, "outside/disk.img")]);
+    writeFileSync(join(folder, "outside/disk.img"), "");
+    truncateSync(join(folder, "outside/disk.img"), 1 << 20);
     const args = ["--sparse", `--format=${format}`, "-C", join(folder, "outside"), "-cf", "-", "disk.img"];
     const blob = execFileSync("tar", args);
     rmSync(join(folder, "outside/disk.img"));

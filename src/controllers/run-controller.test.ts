@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { silentLogger } from "../lib/logger.ts";
+import { createManualClock } from "../lib/manual-clock.ts";
+import type { Informers } from "./informers.ts";
+import { type ControllerOptions, runController } from "./run-controller.ts";
+
+function start(options: Pick<ControllerOptions, "reconcile">, synced: () => Promise<void> = async () => {}) {
+  const clock = createManualClock();
+  const stopping = new AbortController();
+  const informers: Informers = {
+    of: () => {
+      throw new Error("nobody asks");
+    },
+    synced,
+    run: async () => {},
+  };
+  let add: (key: string) => void = () => {};
+  const running = runController(
+    { informers, clock, logger: silentLogger },
+    {
+      name: "test",
+      watch: (queue) => {
+        add = queue.add;
+      },
+      ...options,
+    },
+    stopping.signal,
+  );
+  const stop = async () => {
+    stopping.abort();
+    await running;
+  };
+  return { clock, add: (key: string) => add(key), stop };
+}
+
+test("keys wait until the informers have seen everything, and each is handled once", async () => {
+  const handled: string[] = [];
+  let see: () => void = () => {};
+  const synced = new Promise<void>((resolve) => {
+    see = resolve;
+  });
+  async function reconcile(key: string): Promise<undefined> {
+    handled.push(key);
+  }
+  const { clock, add, stop } = start({ reconcile }, () => synced);
+  add("a");
+  add("b");
+  add("a");
+  await clock.advance(1_000);
+  expect(handled).toEqual([]);
+  see();
+  await clock.advance(0);
+  expect(handled).toEqual(["a", "b"]);
+  await stop();
+});
+
+test("a key is handled again when asked for, and after a failure, later each time", async () => {
+  const times: number[] = [];
+  const { clock, add, stop } = start({
+    async reconcile() {
+      times.push(clock.now());
+      if (times.length < 4) throw new Error("not yet");
+      return times.length < 6 ? { againAfterMs: 60_000 } : undefined;
+    },
+  });
+  add("a");
+  await clock.advance(300_000);
+  // 5, 10 and 20 ms after failures, then a minute and another one as asked.
+  expect(times).toEqual([0, 5, 15, 35, 60_035, 120_035]);
+  await stop();
+});
+
+test("ends when the informers are stopped before they have seen anything", async () => {
+  let fail: (reason: Error) => void = () => {};
+  const synced = new Promise<void>((_, reject) => {
+    fail = reject;
+  });
+  const { stop } = start({ reconcile: async () => undefined }, () => synced);
+  const stopped = stop();
+  fail(new Error("stopped"));
+  await expect(stopped).resolves.toBeUndefined();
+});
