@@ -59,7 +59,7 @@ function defineSpec(object: WithSpec, lazy: LazySpec): void {
   Object.defineProperty(object, "spec", lazyProperty);
 }
 
-/** The same two functions for all objects: with its own, each object would have a shape of its own, and be slow. */
+/** The same two functions for all objects, so that those can share a shape. */
 const lazyProperty: PropertyDescriptor & ThisType<WithSpec> = {
   enumerable: true,
   configurable: true,

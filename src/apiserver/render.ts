@@ -81,7 +81,7 @@ function listBody(answer: ListAnswer, resource: Resource): Buffer | string {
 
 const listEnd = "]}\n";
 
-/** Into one buffer: of a long string Node would make three times the bytes, and copy them character by character. */
+/** Into one buffer of the right length: for a long string Node would set three times its length aside. */
 function joinItems(head: string, items: readonly CachedObject[]): Buffer {
   const commas = Math.max(items.length - 1, 0);
   let length = Buffer.byteLength(head) + commas + listEnd.length;

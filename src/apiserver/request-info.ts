@@ -88,7 +88,7 @@ const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
 const namespaceSubresources = new Set(["status", "finalize"]);
 
-/** By hand, because `split` and `filter` take three times as long, and every request comes by here. */
+/** By hand, because `split` and `filter` take longer, and every request comes by here. */
 function splitPath(path: string): string[] | undefined {
   const segments: string[] = [];
   for (let start = 0; start < path.length; ) {

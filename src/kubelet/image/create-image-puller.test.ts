@@ -67,7 +67,7 @@ describe("policies", () => {
       { image: "a b" },
       {},
       "InspectFailed",
-      'InvalidImageName: Failed to apply default image tag "a b": couldn\'t parse image name "a b": invalid reference format',
+      'InvalidImageName: Failed to apply default image tag "a b": couldn\'t parse image reference "a b": invalid reference format',
     ],
     [
       "the runtime does not answer",
