@@ -1,5 +1,5 @@
 import type { Container, Pod } from "../../api/objects.ts";
-import { type BackoffPolicy, type BackoffState, backOff } from "../../lib/backoff.ts";
+import { retry } from "../../lib/backoff.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
 import type { PodObserver, PodPart } from "../pod-observer.ts";
 import type { Prober } from "../probe/prober.ts";
@@ -11,7 +11,10 @@ import {
 } from "../status/status-facts.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
 import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
+import { activeDeadlineOf, deadlineExceeded } from "./active-deadline.ts";
 import { decidePodActions, type PodPlan } from "./decide-pod-actions.ts";
+import { containerFieldPath } from "./kill-container.ts";
+import { createPlanRetry, retryPolicy } from "./plan-retry.ts";
 import { graceSeconds, type PodActionDeps, runPodActions } from "./run-pod-actions.ts";
 import { stopPod } from "./stop-pod.ts";
 
@@ -58,8 +61,6 @@ export interface PodWorker {
   run(signal: AbortSignal): Promise<void>;
 }
 
-const retryPolicy: BackoffPolicy = { initialMs: 500, maxMs: 10_000, factor: 2, resetAfterMs: 60_000 };
-
 /** One pod's life on this node: it lives, ends and is buried, in this order whatever happens in between. */
 export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWorker {
   const { clock, observer, prober, writer } = deps;
@@ -74,8 +75,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   let ending: PodEnding | undefined;
   let graceOverride: number | undefined;
   let mounted: MountedVolumes | undefined;
-  /** A plan that failed, and when it may be tried again. */
-  let failed: { plan: string; state: BackoffState } | undefined;
+  const planRetry = createPlanRetry(clock);
   let markEnded = () => {};
   const ended = new Promise<void>((resolve) => {
     markEnded = resolve;
@@ -111,19 +111,13 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   const isLeaving = () => subject.removed || subject.pod.metadata.deletionTimestamp !== undefined;
   const shouldEnd = () => ending !== undefined || isLeaving() || isTerminalPhase(subject.pod.status?.phase);
 
-  function expectedEnd(): number | undefined {
-    const { startTime } = (subject.inApi && writer.latest(subject.inApi)) ?? {};
-    const seconds = subject.pod.spec?.activeDeadlineSeconds;
-    return startTime && seconds !== undefined ? Date.parse(startTime) + seconds * 1_000 : undefined;
-  }
-
   /** Until the pod has done what it had to, or has to end. */
   async function live(signal: AbortSignal): Promise<void> {
     ending ??= observer.get(uid) ? undefined : deps.reject(subject.pod);
     noticed();
     while (!shouldEnd()) {
       const woken = wakeUp.next();
-      const deadline = expectedEnd();
+      const deadline = activeDeadlineOf(subject.pod, subject.inApi && writer.latest(subject.inApi));
       if (deadline !== undefined && deadline <= clock.now()) {
         endNow(deadlineExceeded);
         deps.recorder.record(subject.pod, { type: "Normal", ...deadlineExceeded });
@@ -131,7 +125,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       }
       const plan = decide();
       if (plan.done) return;
-      const again = failed?.plan === describePlan(plan) ? failed.state.failedAt + failed.state.delayMs : 0;
+      const again = planRetry.earliest(plan);
       if (plan.actions.length > 0 && again <= clock.now()) {
         await carryOut(plan, signal);
         continue;
@@ -154,7 +148,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       if (crashLoops.get(name)?.message === problem.message) continue;
       const { namespace, name: podName } = subject.pod.metadata;
       const message = `Back-off restarting failed container ${name} in pod ${podName}_${namespace}(${uid})`;
-      const fieldPath = `spec.containers{${name}}`;
+      const fieldPath = containerFieldPath(subject.pod, name);
       deps.recorder.record(subject.pod, { type: "Warning", reason: "BackOff", message, fieldPath });
     }
     const changed = plan.crashLoops.size > 0 || crashLoops.size > 0;
@@ -174,24 +168,18 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
         mountVolumes,
         signal: acting,
       });
-      failed = succeeded ? undefined : failure(plan);
       // Each action has looked at what it did.
-      if (succeeded) return;
+      if (succeeded) return planRetry.forget();
+      planRetry.failed(plan);
     } catch (error) {
       signal.throwIfAborted();
       if (acting.aborted) return;
       deps.logger.warn("a pod could not be brought forward", { pod: subject.pod.metadata.name, error });
-      failed = failure(plan);
+      planRetry.failed(plan);
     }
     await observer
       .refresh(uid)
       .catch((error) => deps.logger.debug("a pod could not be looked at", { error }));
-  }
-
-  function failure(plan: PodPlan): { plan: string; state: BackoffState } {
-    const description = describePlan(plan);
-    const before = failed?.plan === description ? failed.state : undefined;
-    return { plan: description, state: backOff(retryPolicy, before, clock.now()) };
   }
 
   /** Volumes that stand are kept up to date by themselves: containers that come later need not make them again. */
@@ -262,18 +250,10 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
     if (inApi) writer.forget(inApi.metadata.uid ?? "");
   }
 
-  async function keepTrying(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    let state: BackoffState | undefined;
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        signal.throwIfAborted();
-        state = backOff(retryPolicy, state, clock.now());
-        deps.logger.warn("a pod could not be cleaned up", { pod: subject.pod.metadata.name, error });
-        await clock.sleep(state.delayMs, signal);
-      }
-    }
+  function keepTrying(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const onFailure = (error: unknown) =>
+      deps.logger.warn("a pod could not be cleaned up", { pod: subject.pod.metadata.name, error });
+    return retry(work, { policy: retryPolicy, clock, signal, onFailure });
   }
 
   function endNow(reason: PodEnding, grace?: number): void {
@@ -288,7 +268,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       const wasEnding = shouldEnd();
       const graceBefore = graceSeconds(subject.pod);
       // Only what was asked for counts: the echo of our own status must not make a failed plan run again at once.
-      if (JSON.stringify(subject.pod.spec) !== JSON.stringify(next.pod.spec)) failed = undefined;
+      if (JSON.stringify(subject.pod.spec) !== JSON.stringify(next.pod.spec)) planRetry.forget();
       subject = next;
       if (shouldEnd() && (!wasEnding || graceSeconds(next.pod) < graceBefore)) {
         hurry.abort(new Error("the pod ends"));
@@ -296,7 +276,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       noticed();
     },
     retryNow() {
-      failed = undefined;
+      planRetry.forget();
       wakeUp.wake();
     },
     noticed,
@@ -309,17 +289,4 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       await bury(signal);
     },
   };
-}
-
-const deadlineExceeded = {
-  kind: "deadline",
-  reason: "DeadlineExceeded",
-  message: "Pod was active on the node longer than the specified deadline",
-} as const satisfies PodEnding;
-
-/** Plans that try the same thing are alike, whatever attempt it is. */
-function describePlan({ actions }: PodPlan): string {
-  return actions
-    .map((action) => (action.kind === "startContainer" ? `start ${action.container.name}` : action.kind))
-    .join(", ");
 }
