@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import type { Features } from "../../api/feature-gates.ts";
-import { connectCluster } from "../../client/create-client.ts";
+import { loadInClusterAccess, loadKubeconfig } from "../../client/cluster-access.ts";
+import { createClient } from "../../client/create-client.ts";
+import { createHttpTransport } from "../../client/http-transport.ts";
 import { runWhileLeader } from "../../client/leader-election.ts";
 import { runControllers } from "../../controllers/controller-manager.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -41,13 +43,17 @@ export function configure(command: Command): void {
 async function runControllerManager(flags: ControllerManagerFlags): Promise<void> {
   const { kubeconfig, featureGates: features, dryRun = false } = flags;
   const logger = loggerOf(flags).component("controllers");
-  const client = await connectCluster({ kubeconfig, userAgent: "kindling-controller-manager" });
+  const access = await (kubeconfig === undefined ? loadInClusterAccess() : loadKubeconfig(kubeconfig));
+  const client = createClient({
+    transport: createHttpTransport({ access }),
+    userAgent: "kindling-controller-manager",
+  });
   const clock = systemClock;
   const work = async (signal: AbortSignal) => {
     process.stdout.write(
       dryRun ? "controllers are running, without doing anything\n" : "controllers are running\n",
     );
-    await runControllers({ client, clock, logger, features, dryRun }, signal);
+    await runControllers({ client, clock, logger, features, rootCa: access.tls.ca, dryRun }, signal);
   };
   await untilStopped(async (signal) => {
     // To hold a lease is to write: a dry run only looks on.
