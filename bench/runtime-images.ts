@@ -9,7 +9,6 @@ import { bundle } from "../test/support/bundle.ts";
 import { startRegistry } from "../test/support/registry.ts";
 import { makeBenchImage } from "./support/bench-image.ts";
 import { type PullingContainerd, startPullingContainerd } from "./support/containerd.ts";
-import { watchLoopPauses } from "./support/loop-pauses.ts";
 import { median } from "./support/median.ts";
 import { printTable } from "./support/print-table.ts";
 
@@ -34,11 +33,9 @@ interface OurPull {
   cpuMs: number;
   daemonMiB: number;
   allMiB: number;
-  /** The longest that the daemon's event loop was held up. */
+  /** The longest that the daemon's event loop was busy at a stretch. */
   pauseMs: number;
   p99PauseMs: number;
-  /** The same of this process, which only waits: what the machine's load does to anybody. */
-  idlePauseMs: number;
 }
 
 const folder = await mkdtemp(join(args.directory, "kindling-bench-images-"));
@@ -60,9 +57,8 @@ try {
       "CPU of reports",
       "daemon MiB",
       "with unpack process",
-      "event loop held up at most",
+      "event loop busy at most",
       "p99",
-      "an idle process",
     ],
     rows,
   );
@@ -110,13 +106,11 @@ async function compare(shape: (typeof shapes)[number]): Promise<string[]> {
     Math.max(...plain.map((pull) => pull.allMiB)).toFixed(0),
     `${median(plain.map((pull) => pull.pauseMs)).toFixed(0)} ms`,
     `${median(plain.map((pull) => pull.p99PauseMs)).toFixed(1)} ms`,
-    `${median(plain.map((pull) => pull.idlePauseMs)).toFixed(0)} ms`,
   ];
 }
 
 async function pullOurs(reference: string, intervalBytes: number): Promise<OurPull> {
   const dataDir = await mkdtemp(join(folder, "data-"));
-  const idle = watchLoopPauses();
   // Kept until the end: for a minute ext4 looks at every inode that was freed before it makes a new one, and the next
   // pull would pay for our cleaning up.
   const { stdout } = await run(process.execPath, [
@@ -126,7 +120,7 @@ async function pullOurs(reference: string, intervalBytes: number): Promise<OurPu
     `--reference=${reference}`,
     `--interval-bytes=${intervalBytes}`,
   ]);
-  return { ...JSON.parse(stdout), idlePauseMs: idle.stop().longestMs };
+  return JSON.parse(stdout);
 }
 
 async function pullTheirs(reference: string): Promise<number> {

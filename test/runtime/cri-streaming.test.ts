@@ -50,9 +50,9 @@ function suite(driver: "oci" | "host"): void {
   test("exec: a terminal, and its size", async () => {
     const stream = await openStream(await exec(["sh"], { stdin: true, tty: true }));
     stream.resize({ Width: 123, Height: 45 });
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    stream.send("stty size; exit\n");
-    expect((await stream.ended).stdout).toContain("45 123");
+    // The terminal echoes the command: only a line of its own is an answer.
+    stream.send('until stty size | grep -q "45 12[3]"; do sleep 0.1; done; stty size; exit\n');
+    expect((await stream.ended).stdout).toMatch(/^45 123\r?$/m);
   });
 
   test("exec: an address works once", async () => {
@@ -126,9 +126,9 @@ function suite(driver: "oci" | "host"): void {
       const url = await exec(["sh"], { stdin: true, tty: true });
       const stream = await openSpdyStream(url, ["error", "stdin", "stdout", "resize"]);
       stream.resize({ Width: 123, Height: 45 });
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      stream.send("stty size; exit\n");
-      expect((await stream.ended).stdout).toContain("45 123");
+      // The terminal echoes the command: only a line of its own is an answer.
+      stream.send('until stty size | grep -q "45 12[3]"; do sleep 0.1; done; stty size; exit\n');
+      expect((await stream.ended).stdout).toMatch(/^45 123\r?$/m);
     });
 
     test("exec: a client that goes away takes its process with it", async () => {
