@@ -45,12 +45,14 @@ export async function readContainerState(question: StateQuestion): Promise<Conta
 async function readExited({ files, oomKills }: StateQuestion): Promise<ExitedState | undefined> {
   const code = await readText(files.exit);
   if (code === undefined || code.trim() === "") return undefined;
-  const finishedAt = Math.round((await stat(files.exit)).mtimeMs);
+  const startedAt = await startTime(files, 0);
+  // A file's time is that of the kernel's last tick: it may be some milliseconds before a start that was just noted.
+  const finishedAt = Math.max(startedAt, Math.round((await stat(files.exit)).mtimeMs));
   const exitCode = Number.parseInt(code, 10);
   return {
     kind: "exited",
     exitCode: Number.isNaN(exitCode) ? exitCodeUnknown : exitCode,
-    startedAt: await startTime(files, 0),
+    startedAt,
     finishedAt,
     oomKilled: existsSync(files.oom) || (oomKills() ?? 0) > 0,
   };
