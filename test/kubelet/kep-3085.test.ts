@@ -109,7 +109,7 @@ describe("KEP-3085 PodReadyToStartContainers", () => {
     },
   );
 
-  test("3085-3 and 3085-11 a volume that comes late keeps it False; then the pod starts by itself", async () => {
+  test("3085-11 a missing secret volume (3085-3: the slow volume) keeps it False; created, the pod starts by itself", async () => {
     await node.run("late-volume", {
       containers: [{ name: "c", image: "web:1", volumeMounts: [{ name: "v", mountPath: "/v" }] }],
       volumes: [{ name: "v", secret: { secretName: "late" } }],
