@@ -12,6 +12,8 @@ import { fileURLToPath } from "node:url";
  */
 const jail = `
 jail=$1 node=$2 program=$3 content=$4 staging=$5
+# Wherever the programs were found out here: in there they are only where every system has them.
+PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 enter() {
   mount -t tmpfs -o mode=755 jail "$jail" || return 1
   mkdir -p "$jail/proc" "$jail/dev" "$jail/etc" "$jail/tmp" "$jail/old" || return 1
