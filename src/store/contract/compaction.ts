@@ -1,0 +1,55 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { bytes, created, describeEvent, expectCode, type StoreBench, take } from "./bench.ts";
+
+export function describeCompaction(bench: () => StoreBench): void {
+  describe("compaction", () => {
+    test("forgets the past before the revision and keeps the rest", async () => {
+      const { store, watch } = bench();
+      await created(store, "/a", "1");
+      await store.update("/a", bytes("2"), { ifRevision: 2 });
+      await created(store, "/b", "1");
+      await store.update("/a", bytes("3"), { ifRevision: 3 });
+      await store.compact(4);
+
+      await expectCode("compacted", () => store.get("/a", { atRevision: 3 }));
+      await expectCode("compacted", () => store.list("/", { atRevision: 3 }));
+      await expectCode("compacted", () => take(watch("/", { fromRevision: 3 }), 1));
+      expect((await store.get("/a", { atRevision: 4 }))?.value.toString()).toBe("2");
+      expect((await store.get("/a"))?.value.toString()).toBe("3");
+      expect((await store.list("/")).entries.map((entry) => entry.key)).toEqual(["/a", "/b"]);
+      const events = await take(watch("/", { fromRevision: 5 }), 1);
+      expect(events.map(describeEvent)).toEqual(["5 put /a=3 was 2@3"]);
+    });
+
+    test("up to the current revision leaves a working store", async () => {
+      const { store, watch } = bench();
+      await created(store, "/a", "1");
+      await store.compact(2);
+      expect(await store.currentRevision()).toBe(2);
+      const events = take(watch("/", { fromRevision: 3 }), 1);
+      await store.update("/a", bytes("2"), { ifRevision: 2 });
+      expect((await events).map(describeEvent)).toEqual(["3 put /a=2 was 1@2"]);
+    });
+
+    test("again at the same or an earlier revision does nothing; ahead is refused", async () => {
+      const { store } = bench();
+      await created(store, "/a", "1");
+      await created(store, "/b", "1");
+      await store.compact(3);
+      await store.compact(3);
+      await store.compact(2);
+      await expectCode("futureRevision", () => store.compact(99));
+    });
+
+    test("ends no watch that is already past it", async () => {
+      const { store, watch } = bench();
+      const events = take(watch("/", { fromRevision: 2 }), 2);
+      await created(store, "/a", "1");
+      await delay(20);
+      await store.compact(2);
+      await created(store, "/b", "1");
+      expect((await events).map((event) => event.revision)).toEqual([2, 3]);
+    });
+  });
+}

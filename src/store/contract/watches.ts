@@ -1,0 +1,102 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { bytes, collect, created, describeEvent, expectCode, range, type StoreBench, take } from "./bench.ts";
+
+export function describeWatches(bench: () => StoreBench): void {
+  describe("watch", () => {
+    test("delivers changes as they happen, with previous values", async () => {
+      const { store, watch } = bench();
+      const events = take(watch("/p/", { fromRevision: 2 }), 3);
+      await created(store, "/p/a", "1");
+      await created(store, "/other", "x");
+      await store.update("/p/a", bytes("2"), { ifRevision: 2 });
+      await store.delete("/p/a", { ifRevision: 4 });
+      expect((await events).map(describeEvent)).toEqual([
+        "2 put /p/a=1",
+        "4 put /p/a=2 was 1@2",
+        "5 delete /p/a was 2@4",
+      ]);
+    });
+
+    test("replays the past from a revision, then goes on live without gap or repeat", async () => {
+      const { store, watch } = bench();
+      for (const i of range(30)) await created(store, `/p/${i}`, "v");
+      const events = take(watch("/p/", { fromRevision: 10 }), 52);
+      for (const i of range(30)) await created(store, `/p/x${i}`, "v");
+      expect((await events).map((event) => event.revision)).toEqual(range(52).map((i) => i + 10));
+    });
+
+    test("a watch from a revision that is still ahead waits for it", async () => {
+      const { store, watch } = bench();
+      const events = take(watch("/", { fromRevision: 4 }), 1);
+      for (const i of range(3)) await created(store, `/${i}`, "v");
+      expect((await events).map(describeEvent)).toEqual(["4 put /2=v"]);
+    });
+
+    test("a recreated key has no previous value", async () => {
+      const { store, watch } = bench();
+      await created(store, "/a", "1");
+      await store.delete("/a", { ifRevision: 2 });
+      await created(store, "/a", "2");
+      const events = await take(watch("/a", { fromRevision: 2 }), 3);
+      expect(events.map(describeEvent)).toEqual(["2 put /a=1", "3 delete /a was 1@2", "4 put /a=2"]);
+    });
+
+    test("many watchers all see every event of their prefix in order", async () => {
+      const { store, watch } = bench();
+      const all = range(20).map((i) => take(watch(`/${i % 2}/`, { fromRevision: 2 }), 25));
+      for (const i of range(50)) await created(store, `/${i % 2}/${i}`, "v");
+      for (const [i, events] of (await Promise.all(all)).entries()) {
+        expect(events.map((event) => event.revision)).toEqual(range(25).map((n) => 2 * n + 2 + (i % 2)));
+      }
+    });
+
+    test("ends quietly when its signal aborts, also when it aborted before", async () => {
+      const { store } = bench();
+      const own = new AbortController();
+      const events = collect(store.watch("/", { fromRevision: 2, signal: own.signal }));
+      await created(store, "/a", "1");
+      await delay(50);
+      own.abort();
+      expect((await events).length).toBeLessThanOrEqual(1);
+      expect(await collect(store.watch("/", { fromRevision: 1, signal: own.signal }))).toEqual([]);
+    });
+
+    test("leaving the loop stops the watch", async () => {
+      const { store, watch } = bench();
+      await created(store, "/a", "1");
+      for await (const event of watch("/", { fromRevision: 2 })) {
+        expect(describeEvent(event)).toBe("2 put /a=1");
+        break;
+      }
+    });
+
+    test("a reader that falls too far behind is told, and never skips an event before that", async () => {
+      const { store, watch } = bench();
+      const iterator = watch("/p/", { fromRevision: 2, maxBuffered: 50 })[Symbol.asyncIterator]();
+      const first = iterator.next();
+      await created(store, "/p/first", "v");
+      await first;
+      // Enough bytes that no socket buffer between here and a remote backend can hide the slowness.
+      const value = Buffer.alloc(64 * 1_024);
+      for (const batch of range(20)) {
+        await Promise.all(range(30).map((i) => store.create(`/p/${batch}-${i}`, value)));
+      }
+      const seen: number[] = [];
+      await expectCode("slowWatcher", async () => {
+        for (let next = await iterator.next(); !next.done; next = await iterator.next())
+          seen.push(next.value.revision);
+      });
+      expect(seen).toEqual(range(seen.length).map((i) => i + 3));
+      expect(seen.length).toBeLessThan(600);
+    });
+
+    test("close ends it with a clear error", async () => {
+      const { store, watch } = bench();
+      const ended = expectCode("closed", () => collect(watch("/", { fromRevision: 2 })));
+      await delay(20);
+      await store.close();
+      await ended;
+    });
+  });
+}

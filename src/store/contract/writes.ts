@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { maxValueBytes } from "../store.ts";
+import { bytes, created, expectCode, range, type StoreBench } from "./bench.ts";
+
+export function describeWrites(bench: () => StoreBench): void {
+  describe("writes", () => {
+    test("an empty store is at revision 1 and each write takes the next revision", async () => {
+      const { store } = bench();
+      expect(await store.currentRevision()).toBe(1);
+      const a = await created(store, "/a", "1");
+      const b = await created(store, "/b", "1");
+      const updated = await store.update("/a", bytes("2"), { ifRevision: a });
+      const deleted = await store.delete("/b", { ifRevision: b });
+      expect([a, b]).toEqual([2, 3]);
+      expect(updated).toMatchObject({ kind: "updated", revision: 4 });
+      expect(deleted).toMatchObject({ kind: "deleted", revision: 5 });
+      expect(await store.currentRevision()).toBe(5);
+    });
+
+    test("create of a present key answers with what is there and takes no revision", async () => {
+      const { store } = bench();
+      await created(store, "/a", "1");
+      const again = await store.create("/a", bytes("2"));
+      expect(again).toEqual({ kind: "exists", current: { key: "/a", value: bytes("1"), revision: 2 } });
+      expect(await store.currentRevision()).toBe(2);
+    });
+
+    test("create after delete succeeds", async () => {
+      const { store } = bench();
+      const revision = await created(store, "/a", "1");
+      await store.delete("/a", { ifRevision: revision });
+      expect(await store.create("/a", bytes("2"))).toEqual({ kind: "created", revision: 4 });
+    });
+
+    test("update and delete answer with the entry they replaced", async () => {
+      const { store } = bench();
+      const revision = await created(store, "/a", "1");
+      const updated = await store.update("/a", bytes("2"), { ifRevision: revision });
+      expect(updated).toMatchObject({ previous: { key: "/a", value: bytes("1"), revision: 2 } });
+      const deleted = await store.delete("/a", { ifRevision: 3 });
+      expect(deleted).toMatchObject({ previous: { key: "/a", value: bytes("2"), revision: 3 } });
+    });
+
+    test("update and delete at another revision answer conflict with the current entry", async () => {
+      const { store } = bench();
+      const revision = await created(store, "/a", "1");
+      await store.update("/a", bytes("2"), { ifRevision: revision });
+      const current = { key: "/a", value: bytes("2"), revision: 3 };
+      expect(await store.update("/a", bytes("3"), { ifRevision: revision })).toEqual({
+        kind: "conflict",
+        current,
+      });
+      expect(await store.delete("/a", { ifRevision: revision })).toEqual({ kind: "conflict", current });
+      expect(await store.currentRevision()).toBe(3);
+    });
+
+    test("update and delete of a missing key answer conflict with nothing", async () => {
+      const { store } = bench();
+      const conflict = { kind: "conflict", current: undefined };
+      expect(await store.update("/a", bytes("1"), { ifRevision: 1 })).toEqual(conflict);
+      expect(await store.delete("/a", { ifRevision: 1 })).toEqual(conflict);
+    });
+
+    test("of many concurrent updates from one revision exactly one wins", async () => {
+      const { store } = bench();
+      const revision = await created(store, "/a", "0");
+      const results = await Promise.all(
+        range(20).map((i) => store.update("/a", bytes(`${i}`), { ifRevision: revision })),
+      );
+      expect(results.filter((result) => result.kind === "updated")).toHaveLength(1);
+    });
+
+    test("concurrent creates take distinct, contiguous revisions", async () => {
+      const { store } = bench();
+      const revisions = await Promise.all(range(50).map((i) => created(store, `/k${i}`, "v")));
+      expect([...revisions].sort((a, b) => a - b)).toEqual(range(50).map((i) => i + 2));
+    });
+
+    test("values are bytes: empty, binary and large ones come back as they were", async () => {
+      const { store } = bench();
+      const binary = Buffer.from(range(256));
+      const large = Buffer.alloc(maxValueBytes, 7);
+      await store.create("/empty", Buffer.alloc(0));
+      await store.create("/binary", binary);
+      await store.create("/large", large);
+      expect((await store.get("/empty"))?.value).toEqual(Buffer.alloc(0));
+      expect((await store.get("/binary"))?.value).toEqual(binary);
+      expect((await store.get("/large"))?.value.equals(large)).toBe(true);
+    });
+
+    test("a stored value does not change with the caller's buffer", async () => {
+      const { store } = bench();
+      const value = bytes("before");
+      await store.create("/a", value);
+      value.write("AFTER!");
+      expect((await store.get("/a"))?.value.toString()).toBe("before");
+    });
+
+    test.each([
+      { fault: "empty", key: "" },
+      { fault: "with a space", key: "/a b" },
+      { fault: "not ASCII", key: "/ä" },
+      { fault: "with a NUL", key: "/\u0000" },
+      { fault: "too long", key: `/${"k".repeat(1_024)}` },
+    ])("a key that is $fault is refused", async ({ key }) => {
+      const { store } = bench();
+      await expectCode("invalidKey", () => store.create(key, bytes("1")));
+    });
+
+    test("a value over the limit is refused", async () => {
+      const { store } = bench();
+      await expectCode("valueTooLarge", () => store.create("/a", Buffer.alloc(maxValueBytes + 1)));
+    });
+  });
+}
