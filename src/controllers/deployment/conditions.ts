@@ -1,5 +1,5 @@
 import type { Deployment } from "../../api/objects.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 
 export type DeploymentStatus = NonNullable<Deployment["status"]>;
 export type Conditions = NonNullable<DeploymentStatus["conditions"]>;
@@ -18,7 +18,7 @@ export function conditionOf(conditions: Conditions | undefined, type: string): C
 
 /** One of the same status and reason stays as it is: its times tell since when. */
 export function withFinding(conditions: Conditions, finding: Finding, now: number): Conditions {
-  const time = timestamp(now);
+  const time = formatTime(now);
   return withCondition(conditions, { ...finding, lastUpdateTime: time, lastTransitionTime: time });
 }
 
@@ -30,7 +30,7 @@ export function withCondition(conditions: Conditions, condition: Condition): Con
 
 /** Says again what was said before: the time of the last update is when it was last true. */
 export function withNews(conditions: Conditions, finding: Finding, now: number): Conditions {
-  const time = timestamp(now);
+  const time = formatTime(now);
   return replaced(conditions, { ...finding, lastUpdateTime: time, lastTransitionTime: time });
 }
 

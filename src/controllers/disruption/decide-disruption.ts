@@ -2,7 +2,7 @@ import { isEqual } from "../../api/equality.ts";
 import type { Pod, PodDisruptionBudget } from "../../api/objects.ts";
 import { scaledValue } from "../scaled-value.ts";
 import { isReady } from "../stateful-set/pod-state.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 
 type BudgetStatus = NonNullable<PodDisruptionBudget["status"]>;
 type Conditions = NonNullable<BudgetStatus["conditions"]>;
@@ -64,7 +64,7 @@ export function decideDisruption({ budget, pods, scaleOf, now }: Facts): Disrupt
       reason: enough ? "SufficientPods" : "InsufficientPods",
       message: "",
       observedGeneration,
-      lastTransitionTime: timestamp(now),
+      lastTransitionTime: formatTime(now),
     }),
   };
   return {
@@ -145,7 +145,7 @@ function failSafe(budget: PodDisruptionBudget, message: string, now: number): Di
       reason: "SyncFailed",
       message,
       observedGeneration: before.observedGeneration,
-      lastTransitionTime: timestamp(now),
+      lastTransitionTime: formatTime(now),
     }),
   };
   return {

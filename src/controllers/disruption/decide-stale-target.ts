@@ -1,6 +1,6 @@
 import type { Pod, PodCondition } from "../../api/objects.ts";
 import { conditionOf, hasEnded } from "../stateful-set/pod-state.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 
 type StaleTarget =
   | { readonly kind: "none" }
@@ -20,6 +20,6 @@ export function decideStaleTarget(pod: Pod, now: number): StaleTarget {
     return { kind: "none" };
   const leftMs = Date.parse(target.lastTransitionTime ?? "") + staleAfterMs - now;
   if (leftMs > 0) return { kind: "wait", againAfterMs: leftMs };
-  const condition = { type: "DisruptionTarget", status: "False", lastTransitionTime: timestamp(now) };
+  const condition = { type: "DisruptionTarget", status: "False", lastTransitionTime: formatTime(now) };
   return { kind: "clear", condition };
 }

@@ -2,7 +2,7 @@ import type { Namespace } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { isConflict, isNotFound } from "../status-errors.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 import { type Attempt, emptyNamespace } from "./empty-namespace.ts";
 import { namespaceConditions } from "./namespace-conditions.ts";
 
@@ -86,7 +86,7 @@ async function tell(
   { attempt, now, signal }: { attempt: Attempt; now: number; signal: AbortSignal },
 ): Promise<Namespace> {
   const current = namespace.status?.conditions ?? [];
-  const conditions = namespaceConditions(current, attempt, timestamp(now));
+  const conditions = namespaceConditions(current, attempt, formatTime(now));
   if (conditions === current) return namespace;
   const status = { ...namespace.status, phase: "Terminating", conditions: [...conditions] };
   return client.update("namespaces", { ...namespace, status }, { subresource: "status", signal });

@@ -1,5 +1,5 @@
 import type { Lease, Node, NodeCondition } from "../../api/objects.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 
 /** For how long a node may be silent. */
 export interface HealthTimings {
@@ -55,7 +55,7 @@ export function decideHealth(
 
 function unknownConditions({ metadata, status }: Node, now: number): NodeCondition[] {
   const before = status?.conditions ?? [];
-  const lastTransitionTime = timestamp(now);
+  const lastTransitionTime = formatTime(now);
   const known = before.map((condition) =>
     kubeletConditions.includes(condition.type) && condition.status !== "Unknown"
       ? {

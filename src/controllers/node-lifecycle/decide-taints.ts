@@ -1,6 +1,6 @@
 import type { Node } from "../../api/objects.ts";
 import type { Taint } from "../../api/tolerates-taint.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 import { readinessOf } from "./decide-health.ts";
 
 const notReady = "node.kubernetes.io/not-ready";
@@ -42,7 +42,7 @@ export function decideTaints(
   const kept = before.filter((taint) => !isOwn(taint) || wanted.some((want) => isSame(want, taint)));
   const added = wanted.filter((want) => !before.some((taint) => isSame(want, taint)));
   if (kept.length === before.length && added.length === 0) return undefined;
-  return [...kept, ...added.map((taint) => ({ ...taint, timeAdded: timestamp(now) }))];
+  return [...kept, ...added.map((taint) => ({ ...taint, timeAdded: formatTime(now) }))];
 }
 
 function schedulingKeys({ spec, status }: Node): ReadonlySet<string> {

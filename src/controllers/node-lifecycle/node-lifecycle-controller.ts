@@ -4,7 +4,7 @@ import type { WorkQueue } from "../../client/work-queue.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { isReady } from "../stateful-set/pod-state.ts";
 import { isConflict, isNotFound } from "../status-errors.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 import { decideHealth, isHeartbeat, isRenewal, readinessOf, readyConditionOf } from "./decide-health.ts";
 import { awaitsEviction, decideTaints, type EvictionLeave } from "./decide-taints.ts";
 import { createEvictionLimiter } from "./eviction-limiter.ts";
@@ -141,7 +141,7 @@ export function runNodeLifecycleController(context: ControllerContext, signal: A
 
   async function markNotReady(pod: Pod): Promise<void> {
     const { namespace, name = "", uid } = pod.metadata;
-    const condition = { type: "Ready", status: "False", lastTransitionTime: timestamp(clock.now()) };
+    const condition = { type: "Ready", status: "False", lastTransitionTime: formatTime(clock.now()) };
     const patch = {
       kind: "strategic",
       body: { metadata: { uid }, status: { conditions: [condition] } },

@@ -4,7 +4,7 @@ import type { WorkQueue } from "../../client/work-queue.ts";
 import { keyOf } from "../controller-reference.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { isConflict, isNotFound } from "../status-errors.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 import { decideEviction, evictingTaints } from "./decide-eviction.ts";
 
 /** Makes pods leave nodes with NoExecute taints that they do not tolerate, or not for longer, until the signal aborts. */
@@ -69,7 +69,7 @@ export function runTaintEvictionController(context: ControllerContext, signal: A
       status: "True",
       reason: "DeletionByTaintManager",
       message: "Taint manager: deleting due to NoExecute taint",
-      lastTransitionTime: timestamp(clock.now()),
+      lastTransitionTime: formatTime(clock.now()),
     };
     const patch = {
       kind: "strategic",

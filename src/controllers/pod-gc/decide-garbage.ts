@@ -1,6 +1,6 @@
 import type { Node, Pod, PodCondition } from "../../api/objects.ts";
 import { hasEnded } from "../stateful-set/pod-state.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 
 interface Facts {
   readonly pods: Iterable<Pod>;
@@ -83,7 +83,7 @@ export function failedStatus(pod: Pod, { orphan, now }: { readonly orphan: boole
     status: "True",
     reason: "DeletionByPodGC",
     message: "PodGC: node no longer exists",
-    lastTransitionTime: timestamp(now),
+    lastTransitionTime: formatTime(now),
   };
   return { phase: "Failed", ...(orphan && { conditions: [condition] }) };
 }

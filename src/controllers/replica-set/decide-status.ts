@@ -1,7 +1,7 @@
 import { isEqual } from "../../api/equality.ts";
 import type { Pod, ReplicaSet } from "../../api/objects.ts";
 import { availableInMs } from "../stateful-set/pod-state.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 
 type ReplicaSetStatus = NonNullable<ReplicaSet["status"]>;
 type Conditions = NonNullable<ReplicaSetStatus["conditions"]>;
@@ -63,7 +63,7 @@ function conditionsAfter({ set, active, failure, now }: Omit<Facts, "terminating
       status: "True",
       reason: tooFew ? "FailedCreate" : "FailedDelete",
       message: failure,
-      lastTransitionTime: timestamp(now),
+      lastTransitionTime: formatTime(now),
     },
   ];
 }

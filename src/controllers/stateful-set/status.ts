@@ -2,7 +2,7 @@ import type * as k8s from "@kubernetes/client-node";
 import { isEqual } from "../../api/equality.ts";
 import type { Pod, StatefulSet, Wire } from "../../api/objects.ts";
 import { StatusError } from "../../api/status-error.ts";
-import { timestamp } from "../timestamp.ts";
+import { formatTime } from "../../api/format-time.ts";
 import { revisionOf } from "./identity.ts";
 import { isAvailable, isCreated, isRunningAndReady, isTerminating } from "./pod-state.ts";
 import type { PodAction, StatefulSetFacts } from "./stateful-set-facts.ts";
@@ -47,7 +47,7 @@ export function withCondition(
   const { conditions = [] } = status;
   const before = conditions.find(({ type }) => type === condition.type);
   const moved = before?.status !== condition.status;
-  const next = { ...condition, lastTransitionTime: moved ? timestamp(now) : before?.lastTransitionTime };
+  const next = { ...condition, lastTransitionTime: moved ? formatTime(now) : before?.lastTransitionTime };
   if (!before) return { ...status, conditions: [...conditions, next] };
   return { ...status, conditions: conditions.map((known) => (known === before ? next : known)) };
 }

@@ -1,10 +1,7 @@
 import { spawn } from "node:child_process";
-import { readFileSync, readlinkSync } from "node:fs";
-import { Writable } from "node:stream";
-import { quote } from "../process/quote.ts";
 import type { ExecOptions, ExecProcess } from "./driver.ts";
 import { DriverError } from "./driver-error.ts";
-import { runCommand } from "./run-command.ts";
+import { createTerminalSizer, inTerminal, terminalInput } from "./terminal.ts";
 
 export interface ExecCommand {
   readonly command: string;
@@ -47,6 +44,8 @@ export function spawnExec(exec: ExecCommand): ExecProcess {
   // Listening made it flow; it shall wait for its reader.
   complaints.pause();
 
+  const terminalEnded = new AbortController();
+  const resize = createTerminalSizer({ findScript: () => child.pid, ended: terminalEnded.signal });
   const ended = new Promise<number>((resolve, reject) => {
     const settle = (code: number | null) => {
       if (hasStarted()) resolve(code ?? 137);
@@ -65,6 +64,7 @@ export function spawnExec(exec: ExecCommand): ExecProcess {
       });
     });
   }).finally(() => {
+    terminalEnded.abort();
     options.signal?.removeEventListener("abort", onAbort);
     onEnd();
   });
@@ -89,43 +89,7 @@ export function spawnExec(exec: ExecCommand): ExecProcess {
     exitCode: ended,
     kill,
     resize: async (columns, rows) => {
-      if (options.terminal && child.pid !== undefined) await resizeTerminalOf(child.pid, { columns, rows });
+      if (options.terminal) await resize(columns, rows);
     },
   };
-}
-
-/** On a terminal the end of input is a character; the line goes on until the program ends. */
-export function terminalInput(target: Writable): Writable {
-  const endOfInput = Buffer.from([4]);
-  return new Writable({
-    write: (chunk: Buffer, _encoding, done) => void target.write(chunk, (error) => done(error)),
-    final: (done) => void target.write(endOfInput, () => done()),
-  });
-}
-
-function inTerminal(words: readonly string[], echo: "always" | "never"): [string, string[]] {
-  const line = words.map(quote).join(" ");
-  return ["script", ["-q", "-e", "-f", "-E", echo, "-c", `exec ${line}`, "/dev/null"]];
-}
-
-/** For /bin/sh. */
-export async function resizeTerminalOf(
-  scriptPid: number,
-  size: { columns: number; rows: number },
-): Promise<void> {
-  const path = terminalPath(scriptPid);
-  if (!path) return;
-  const { columns, rows } = size;
-  await runCommand("stty", ["-F", path, "cols", String(columns), "rows", String(rows)], { timeoutMs: 5000 });
-}
-
-/** The terminal that `script` gave its child. */
-function terminalPath(scriptPid: number): string | undefined {
-  try {
-    const children = readFileSync(`/proc/${scriptPid}/task/${scriptPid}/children`, "utf8").trim().split(" ");
-    const path = readlinkSync(`/proc/${children[0]}/fd/0`);
-    return path.startsWith("/dev/pts/") ? path : undefined;
-  } catch {
-    return undefined;
-  }
 }

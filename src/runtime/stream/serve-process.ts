@@ -46,9 +46,6 @@ type Ends = Pick<AttachStreams, "stdin" | "stdout" | "stderr" | "resize">;
 
 function connectInput(session: StreamSession, ends: Ends, { stdin }: WantedStreams): void {
   session.onResize((size) => resize(ends, size));
-  // A size that came before the terminal was there changed nothing: with the first output there is one.
-  ends.stdout.once("data", () => session.onResize((size) => resize(ends, size)));
-  ends.stdout.pause();
   if (!stdin || !ends.stdin) return;
   // The process may end, or close its input, while the client still types.
   ends.stdin.on("error", () => session.stdin.resume());

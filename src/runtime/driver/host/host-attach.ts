@@ -3,8 +3,8 @@ import { Socket } from "node:net";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import type { AttachStreams, ContainerSpec } from "../driver.ts";
-import { resizeTerminalOf, terminalInput } from "../exec-process.ts";
 import { findProcesses, sendSignal } from "../linux/process-info.ts";
+import { createTerminalSizer, terminalInput } from "../terminal.ts";
 import type { OutputPump } from "./output-pump.ts";
 
 const SIGTERM = 15;
@@ -14,16 +14,19 @@ export function attachHost(options: { dir: string; spec: ContainerSpec; pump: Ou
   const { dir, spec, pump } = options;
   const { stdout, stderr, detach } = pump.attach();
   const input = spec.stdin ? openInput(join(dir, "stdin")) : undefined;
+  const closed = new AbortController();
+  const findScript = () => findProcesses(`exec sh '${dir}/launch.sh'`)[0];
+  const resize = createTerminalSizer({ findScript, ended: closed.signal });
   return {
     stdin:
       input && (spec.terminal ? terminalInput(input) : closingInput(input, { dir, once: spec.stdinOnce })),
     stdout,
     stderr: spec.terminal ? undefined : stderr,
-    async resize(columns, rows) {
-      const script = findProcesses(`exec sh '${dir}/launch.sh'`)[0];
-      if (script !== undefined) await resizeTerminalOf(script, { columns, rows });
+    resize: async (columns, rows) => {
+      if (spec.terminal) await resize(columns, rows);
     },
     close() {
+      closed.abort();
       detach();
       input?.destroy();
     },
