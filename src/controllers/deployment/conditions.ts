@@ -1,5 +1,5 @@
-import type { Deployment } from "../../api/objects.ts";
 import { formatTime } from "../../api/format-time.ts";
+import type { Deployment } from "../../api/objects.ts";
 
 export type DeploymentStatus = NonNullable<Deployment["status"]>;
 export type Conditions = NonNullable<DeploymentStatus["conditions"]>;

@@ -1,6 +1,6 @@
+import { formatTime } from "../../api/format-time.ts";
 import type { Pod, PodCondition } from "../../api/objects.ts";
 import { conditionOf, hasEnded } from "../stateful-set/pod-state.ts";
-import { formatTime } from "../../api/format-time.ts";
 
 type StaleTarget =
   | { readonly kind: "none" }

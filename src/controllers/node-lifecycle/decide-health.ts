@@ -1,5 +1,5 @@
-import type { Lease, Node, NodeCondition } from "../../api/objects.ts";
 import { formatTime } from "../../api/format-time.ts";
+import type { Lease, Node, NodeCondition } from "../../api/objects.ts";
 
 /** For how long a node may be silent. */
 export interface HealthTimings {

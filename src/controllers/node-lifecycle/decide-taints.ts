@@ -1,6 +1,6 @@
+import { formatTime } from "../../api/format-time.ts";
 import type { Node } from "../../api/objects.ts";
 import type { Taint } from "../../api/tolerates-taint.ts";
-import { formatTime } from "../../api/format-time.ts";
 import { readinessOf } from "./decide-health.ts";
 
 const notReady = "node.kubernetes.io/not-ready";

@@ -1,10 +1,10 @@
 import { isEqual } from "../../api/equality.ts";
+import { formatTime } from "../../api/format-time.ts";
 import type { Node, Pod } from "../../api/objects.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { isReady } from "../stateful-set/pod-state.ts";
 import { isConflict, isNotFound } from "../status-errors.ts";
-import { formatTime } from "../../api/format-time.ts";
 import { decideHealth, isHeartbeat, isRenewal, readinessOf, readyConditionOf } from "./decide-health.ts";
 import { awaitsEviction, decideTaints, type EvictionLeave } from "./decide-taints.ts";
 import { createEvictionLimiter } from "./eviction-limiter.ts";

@@ -1,10 +1,10 @@
 import { isEqual } from "../../api/equality.ts";
+import { formatTime } from "../../api/format-time.ts";
 import type { Node, Pod } from "../../api/objects.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
 import { keyOf } from "../controller-reference.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { isConflict, isNotFound } from "../status-errors.ts";
-import { formatTime } from "../../api/format-time.ts";
 import { decideEviction, evictingTaints } from "./decide-eviction.ts";
 
 /** Makes pods leave nodes with NoExecute taints that they do not tolerate, or not for longer, until the signal aborts. */

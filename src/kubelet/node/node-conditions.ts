@@ -1,6 +1,6 @@
+import { formatTime } from "../../api/format-time.ts";
 import type { NodeCondition } from "../../api/objects.ts";
 import type { RuntimeCondition } from "../../cri/generated/cri.ts";
-import { formatTime } from "../../api/format-time.ts";
 import type { RuntimeAnswer } from "./read-runtime.ts";
 
 export interface ConditionFacts {

@@ -1,10 +1,10 @@
+import { formatMicroTime } from "../../api/format-time.ts";
 import type { Lease, Node } from "../../api/objects.ts";
 import { StatusError } from "../../api/status-error.ts";
 import type { Client } from "../../client/client.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { formatMicroTime } from "../../api/format-time.ts";
 
 export interface NodeLeaseOptions {
   readonly client: Pick<Client, "create" | "get" | "update">;

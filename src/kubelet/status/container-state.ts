@@ -1,5 +1,5 @@
-import type { ContainerStatus } from "../../api/objects.ts";
 import { formatTime } from "../../api/format-time.ts";
+import type { ContainerStatus } from "../../api/objects.ts";
 import type { ObservedContainer } from "../observed-pod.ts";
 
 export type State = NonNullable<ContainerStatus["state"]>;

@@ -1,5 +1,5 @@
-import type { Pod, PodStatus } from "../../api/objects.ts";
 import { formatTime } from "../../api/format-time.ts";
+import type { Pod, PodStatus } from "../../api/objects.ts";
 import { containerStatuses, initContainerStatuses } from "./container-status.ts";
 import { endStatuses } from "./end-statuses.ts";
 import { type Phase, phaseOf } from "./phase.ts";

@@ -1,5 +1,5 @@
-import type { ContainerStatus, PodCondition } from "../../api/objects.ts";
 import { formatTime } from "../../api/format-time.ts";
+import type { ContainerStatus, PodCondition } from "../../api/objects.ts";
 import { containersReady } from "./condition/containers-ready.ts";
 import { failingToStart } from "./condition/failing-to-start.ts";
 import { initialized } from "./condition/initialized.ts";
