@@ -1,3 +1,4 @@
+import { formatTime } from "../api/format-time.ts";
 import type { DeleteOptions, KubeObject, ObjectMeta } from "../api/objects.ts";
 
 /** What a delete does to an object. */
@@ -41,7 +42,7 @@ export function decideDelete({ object, options, gracePeriodSeconds, held, now }:
   if (finalizers.length === 0) delete metadata.finalizers;
   if (!alreadyMarked || shorter) {
     const start = alreadyMarked ? deletionStart(current) : now;
-    metadata.deletionTimestamp = toTimestamp(start + deletionGracePeriodSeconds * 1_000);
+    metadata.deletionTimestamp = formatTime(start + deletionGracePeriodSeconds * 1_000);
     metadata.deletionGracePeriodSeconds = deletionGracePeriodSeconds;
     // A kind without generations has none to raise.
     if (!alreadyMarked && (metadata.generation ?? 0) > 0)
@@ -85,18 +86,4 @@ function gcFinalizer(finalizers: readonly string[], options: DeleteOptions): str
       // No policy: a finalizer that an earlier delete or the creator put there stays.
       return finalizers.find((name) => name === orphanFinalizer || name === foregroundFinalizer);
   }
-}
-
-let lastTimestamp = { second: Number.NaN, text: "" };
-
-/** The last second that has four digits for its year: a grace period may be as long as a number can be. */
-const lastSecond = Date.UTC(9999, 11, 31, 23, 59, 59) / 1_000;
-
-/** Kubernetes times have whole seconds; most of those that are asked for are of the same one. */
-export function toTimestamp(ms: number): string {
-  const second = Math.min(Math.floor(ms / 1_000), lastSecond);
-  if (second !== lastTimestamp.second) {
-    lastTimestamp = { second, text: `${new Date(second * 1_000).toISOString().slice(0, 19)}Z` };
-  }
-  return lastTimestamp.text;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { formatTime } from "../api/format-time.ts";
 import type { KubeObject, ObjectMeta } from "../api/objects.ts";
-import { toTimestamp } from "./decide-delete.ts";
 
 /** What the server alone decides about a new object's metadata. */
 export function stampNewObject(object: KubeObject, options: { namespace: string; now: number }): void {
@@ -9,7 +9,7 @@ export function stampNewObject(object: KubeObject, options: { namespace: string;
   if (options.namespace) metadata.namespace = options.namespace;
   else delete metadata.namespace;
   metadata.uid = randomUUID();
-  metadata.creationTimestamp = toTimestamp(options.now);
+  metadata.creationTimestamp = formatTime(options.now);
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;

@@ -1,3 +1,4 @@
+import { formatMicroTime } from "../api/format-time.ts";
 import type { Lease } from "../api/objects.ts";
 
 type LeaseSpec = NonNullable<Lease["spec"]>;
@@ -62,8 +63,4 @@ export function releasedSpec(spec: LeaseSpec | undefined, now: number): LeaseSpe
     renewTime: time,
     leaseTransitions: spec?.leaseTransitions ?? 0,
   };
-}
-
-function formatMicroTime(now: number): string {
-  return new Date(now).toISOString().replace("Z", "000Z");
 }

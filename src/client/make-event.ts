@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { formatTime } from "../api/format-time.ts";
 import { dnsSubdomainProblems } from "../api/names.ts";
 import type { Event, KubeObject } from "../api/objects.ts";
 
@@ -54,11 +55,6 @@ export function makeEvent(
     reportingComponent: source.component,
     reportingInstance: source.host ?? "",
   };
-}
-
-/** To the second, as events have it. */
-function formatTime(now: number): string {
-  return `${new Date(now).toISOString().slice(0, 19)}Z`;
 }
 
 /** `web-0.17a3b5c7d9e1f203`; an object whose name is too long, or no name for an event, gets a random one instead. */

@@ -1,3 +1,4 @@
+import { formatTime } from "../api/format-time.ts";
 import type { Pod, PodCondition } from "../api/objects.ts";
 
 /** Why a pod has no node: nothing fits, or trying failed. */
@@ -27,9 +28,7 @@ export function failedCondition(
     ...(generation !== undefined && { observedGeneration: generation }),
     // The time of the last change from True to False or back, not of a new text.
     lastTransitionTime:
-      known?.status === "False" && known.lastTransitionTime
-        ? known.lastTransitionTime
-        : `${new Date(now).toISOString().slice(0, 19)}Z`,
+      known?.status === "False" && known.lastTransitionTime ? known.lastTransitionTime : formatTime(now),
   };
 }
 

@@ -1,5 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { FieldError } from "../../api/field-error.ts";
+import { formatTime } from "../../api/format-time.ts";
 import { dnsSubdomainProblems } from "../../api/names.ts";
 import type { KubeObject, Pod, Wire } from "../../api/objects.ts";
 import { Report } from "../../api/validation/report.ts";
@@ -70,7 +71,7 @@ function withScheduled(conditions: readonly Condition[], now: number): Condition
   const scheduled: Condition = {
     type: "PodScheduled",
     status: "True",
-    lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
+    lastTransitionTime: formatTime(now),
   };
   const others = conditions.filter(({ type }) => type !== "PodScheduled");
   return [...others, scheduled];

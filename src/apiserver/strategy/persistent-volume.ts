@@ -1,5 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import { defaultPersistentVolume } from "../../api/defaults/persistent-volume.ts";
+import { formatTime } from "../../api/format-time.ts";
 import type { KubeObject, Wire } from "../../api/objects.ts";
 import {
   validatePersistentVolume,
@@ -12,7 +13,7 @@ export const persistentVolumeStrategy: Strategy<KubeObject & Wire<k8s.V1Persiste
   applyDefaults: defaultPersistentVolume,
 
   prepareForCreate(next, { now }) {
-    next.status = { phase: "Pending", lastPhaseTransitionTime: timestamp(now) };
+    next.status = { phase: "Pending", lastPhaseTransitionTime: formatTime(now) };
   },
 
   prepareForUpdate(next, current) {
@@ -26,14 +27,10 @@ export const persistentVolumeStrategy: Strategy<KubeObject & Wire<k8s.V1Persiste
     const before = current.status ?? {};
     const untold =
       !after.lastPhaseTransitionTime || after.lastPhaseTransitionTime === before.lastPhaseTransitionTime;
-    if (after.phase !== before.phase && untold) after.lastPhaseTransitionTime = timestamp(now);
+    if (after.phase !== before.phase && untold) after.lastPhaseTransitionTime = formatTime(now);
     else if (untold) keepField(after, before, "lastPhaseTransitionTime");
   },
 
   validate: validatePersistentVolume,
   validateUpdate: validatePersistentVolumeUpdate,
 };
-
-function timestamp(now: number): string {
-  return `${new Date(now).toISOString().slice(0, 19)}Z`;
-}

@@ -1,5 +1,6 @@
 import { defaultPod, defaultPodIps } from "../../api/defaults/pod.ts";
 import type { Pod } from "../../api/objects.ts";
+import { isFinalPhase } from "../../api/pod-phase.ts";
 import { qosClassOf } from "../../api/qos-class.ts";
 import { validatePod } from "../../api/validation/pod.ts";
 import { validatePodStatusUpdate } from "../../api/validation/pod-status.ts";
@@ -72,7 +73,7 @@ export const podStrategy: Strategy<Pod> = {
   /** Nobody has to stop what runs nowhere, or no longer. */
   gracePeriodSeconds(pod, options) {
     const phase = pod.status?.phase;
-    if (!pod.spec?.nodeName || phase === "Failed" || phase === "Succeeded") return 0;
+    if (!pod.spec?.nodeName || isFinalPhase(phase)) return 0;
     const seconds = options.gracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
     return seconds < 0 ? 1 : seconds;
   },

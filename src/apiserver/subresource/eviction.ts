@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import { formatTime } from "../../api/format-time.ts";
 import type { KubeObject, Pod, Wire } from "../../api/objects.ts";
 import { findResource, type Resource } from "../../api/resources.ts";
 import { decodeBody } from "../../api/schema/decode-body.ts";
@@ -6,7 +7,6 @@ import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import { badRequest, internalError, StatusError } from "../../api/status-error.ts";
 import type { Answer, ApiRequest } from "../api-request.ts";
 import { bodyAsJson } from "../body-text.ts";
-import { toTimestamp } from "../decide-delete.ts";
 import { keyPrefix } from "../object-key.ts";
 import type { Change, ObjectRef } from "../registry.ts";
 import { deleteObject } from "../verb/delete.ts";
@@ -115,7 +115,7 @@ function withDisruption(budget: Budget, pod: Pod, now: number): Budget {
     disruptionsAllowed: 0,
     expectedPods: 0,
   };
-  const disruptedPods = { ...status.disruptedPods, [pod.metadata.name ?? ""]: toTimestamp(now) };
+  const disruptedPods = { ...status.disruptedPods, [pod.metadata.name ?? ""]: formatTime(now) };
   return {
     ...budget,
     status: {

@@ -1,4 +1,5 @@
 import type { ContainerStatus, Pod } from "../../api/objects.ts";
+import { isFinalPhase } from "../../api/pod-phase.ts";
 
 /** What a list of pods says about each: how many containers are ready, one word for its state, and restarts. */
 export interface PodSummary {
@@ -108,7 +109,7 @@ function deletionReason({ metadata, status }: Pod): string | undefined {
   if (!metadata.deletionTimestamp) return undefined;
   // The word that node lifecycle leaves on pods of a node that does not answer.
   if (status?.reason === "NodeLost") return "Unknown";
-  const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
+  const ended = isFinalPhase(status?.phase);
   return ended ? undefined : "Terminating";
 }
 

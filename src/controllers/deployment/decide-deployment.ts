@@ -1,6 +1,6 @@
 import { isEqual } from "../../api/equality.ts";
 import type { Deployment, Pod, ReplicaSet } from "../../api/objects.ts";
-import { hasEnded } from "../stateful-set/pod-state.ts";
+import { hasEnded } from "../../api/pod-phase.ts";
 import { conditionOf, type Finding, withFinding } from "./conditions.ts";
 import { decideRolling, type Resize, sizeOfCurrent } from "./decide-rollout.ts";
 import { decideScale, wasScaled } from "./decide-scale.ts";

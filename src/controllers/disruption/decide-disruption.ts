@@ -1,8 +1,8 @@
 import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
 import type { Pod, PodDisruptionBudget } from "../../api/objects.ts";
+import { isReady } from "../pod-state.ts";
 import { scaledValue } from "../scaled-value.ts";
-import { isReady } from "../stateful-set/pod-state.ts";
 
 type BudgetStatus = NonNullable<PodDisruptionBudget["status"]>;
 type Conditions = NonNullable<BudgetStatus["conditions"]>;

@@ -1,6 +1,7 @@
 import { formatTime } from "../../api/format-time.ts";
 import type { Pod, PodCondition } from "../../api/objects.ts";
-import { conditionOf, hasEnded } from "../stateful-set/pod-state.ts";
+import { hasEnded } from "../../api/pod-phase.ts";
+import { conditionOf } from "../pod-state.ts";
 
 type StaleTarget =
   | { readonly kind: "none" }

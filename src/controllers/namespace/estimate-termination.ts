@@ -1,4 +1,5 @@
 import type { Pod } from "../../api/objects.ts";
+import { hasEnded } from "../../api/pod-phase.ts";
 
 /** How long a finalizer's owner may take, as upstream supposes. */
 const finalizerSeconds = 15;
@@ -15,7 +16,7 @@ interface Remains {
 /** How many seconds what is left of a kind may still take; 0 when nothing accounts for it. */
 export function estimateTermination({ deletedAtMs, now, hasFinalizers, pods }: Remains): number {
   const graceSeconds = pods
-    .filter(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed")
+    .filter((pod) => !hasEnded(pod))
     .reduce((longest, { spec }) => Math.max(longest, spec?.terminationGracePeriodSeconds ?? 0), 0);
   if (now - deletedAtMs < graceSeconds * 1_000) return graceSeconds;
   return hasFinalizers ? finalizerSeconds : 0;

@@ -45,7 +45,3 @@ export function heldKeyOf({ spec }: PersistentVolume): string {
 export function claimNamesOf({ spec }: Pod): string[] {
   return (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
 }
-
-export function hasEnded({ status }: Pod): boolean {
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
-}

@@ -1,6 +1,6 @@
 import { formatTime } from "../../api/format-time.ts";
 import type { Node, Pod, PodCondition } from "../../api/objects.ts";
-import { hasEnded } from "../stateful-set/pod-state.ts";
+import { hasEnded } from "../../api/pod-phase.ts";
 
 interface Facts {
   readonly pods: Iterable<Pod>;

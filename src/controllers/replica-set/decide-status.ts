@@ -1,7 +1,7 @@
 import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
 import type { Pod, ReplicaSet } from "../../api/objects.ts";
-import { availableInMs } from "../stateful-set/pod-state.ts";
+import { availableInMs } from "../pod-state.ts";
 
 type ReplicaSetStatus = NonNullable<ReplicaSet["status"]>;
 type Conditions = NonNullable<ReplicaSetStatus["conditions"]>;

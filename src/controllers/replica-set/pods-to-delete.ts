@@ -1,5 +1,5 @@
 import type { Pod } from "../../api/objects.ts";
-import { conditionOf, isReady } from "../stateful-set/pod-state.ts";
+import { conditionOf, isReady } from "../pod-state.ts";
 
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost";
 const maxCost = 2 ** 31 - 1;

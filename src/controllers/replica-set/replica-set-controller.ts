@@ -1,4 +1,5 @@
 import type { Pod, ReplicaSet } from "../../api/objects.ts";
+import { hasEnded } from "../../api/pod-phase.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import { createExpectations } from "../../client/expectations.ts";
 import type { Change } from "../../client/informer.ts";
@@ -7,8 +8,8 @@ import { claimObjects, decideClaim } from "../claim-objects.ts";
 import { controllerOf, keyOf } from "../controller-reference.ts";
 import { orphanedIn } from "../informers.ts";
 import { ownerOf } from "../owner-of.ts";
+import { isTerminating } from "../pod-state.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { hasEnded, isTerminating } from "../stateful-set/pod-state.ts";
 import { isConflict } from "../status-errors.ts";
 import { actOnReplicas } from "./act-on-replicas.ts";
 import { decideReplicas } from "./decide-replicas.ts";

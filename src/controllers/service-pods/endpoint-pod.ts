@@ -1,5 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { Container, Pod, Service, Wire } from "../../api/objects.ts";
+import { isFinalPhase } from "../../api/pod-phase.ts";
 
 export type ServicePort = Wire<k8s.V1ServicePort>;
 
@@ -22,11 +23,7 @@ export function isSelected({ metadata }: Pod, { spec }: Service): boolean {
 
 /** Whether a pod has an address behind which somebody is, or soon will be. */
 export function hasAddress({ status }: Pod): boolean {
-  return !hasEnded(status) && Boolean(status?.podIP || status?.podIPs?.length);
-}
-
-function hasEnded(status: Pod["status"]): boolean {
-  return status?.phase === "Failed" || status?.phase === "Succeeded";
+  return !isFinalPhase(status?.phase) && Boolean(status?.podIP || status?.podIPs?.length);
 }
 
 export function isPodReady({ status }: Pod): boolean {
@@ -78,7 +75,7 @@ function fingerprint(pod: Pod): string {
     spec?.subdomain,
     status?.podIP,
     status?.podIPs,
-    hasEnded(status),
+    isFinalPhase(status?.phase),
     isPodReady(pod),
   ]);
 }

@@ -1,5 +1,5 @@
+import { isRunningAndReady, isTerminating } from "../pod-state.ts";
 import { claimCorrections } from "./decide-pod-claims.ts";
-import { isRunningAndReady, isTerminating } from "./pod-state.ts";
 import type { Rollout } from "./rollout.ts";
 import type { PodActions } from "./stateful-set-facts.ts";
 

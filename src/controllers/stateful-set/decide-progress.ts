@@ -1,7 +1,7 @@
 import type { Pod } from "../../api/objects.ts";
+import { isCreated } from "../pod-state.ts";
 import { isDue } from "./decide-replicas.ts";
 import { revisionOf } from "./identity.ts";
-import { isCreated } from "./pod-state.ts";
 import type { Rollout } from "./rollout.ts";
 import type { Condition } from "./status.ts";
 

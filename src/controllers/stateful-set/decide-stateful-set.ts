@@ -1,8 +1,8 @@
+import { availableInMs } from "../pod-state.ts";
 import { decideCondemned, decideCondemnedClaims } from "./decide-condemned.ts";
 import { decideProgress } from "./decide-progress.ts";
 import { decideReplicas } from "./decide-replicas.ts";
 import { decideUpdate } from "./decide-update.ts";
-import { availableInMs } from "./pod-state.ts";
 import { rolloutOf } from "./rollout.ts";
 import type { PodActions, StatefulSetFacts, StatefulSetPlan } from "./stateful-set-facts.ts";
 import { countPods, withCondition } from "./status.ts";

@@ -1,6 +1,6 @@
 import type { Pod } from "../../api/objects.ts";
+import { isCreated, isTerminating } from "../pod-state.ts";
 import { scaledValue } from "../scaled-value.ts";
-import { isCreated, isTerminating } from "./pod-state.ts";
 import type { Rollout } from "./rollout.ts";
 import type { PodAction, PodActions } from "./stateful-set-facts.ts";
 

@@ -1,4 +1,5 @@
 import type { Pod, StatefulSet } from "../../api/objects.ts";
+import { newerCopy } from "../../api/resource-version.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import { createExpectations } from "../../client/expectations.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
@@ -14,7 +15,6 @@ import { isNotFound } from "../status-errors.ts";
 import { revisionsToForget } from "./decide-revisions.ts";
 import { decideStatefulSet } from "./decide-stateful-set.ts";
 import { isMemberOf } from "./identity.ts";
-import { newerVersion } from "./newer-version.ts";
 import { runPhases } from "./run-phases.ts";
 import type { PodAction } from "./stateful-set-facts.ts";
 import { ensureRevisions, type Revisions } from "./stateful-set-revisions.ts";
@@ -48,7 +48,7 @@ export function statefulSetController(context: ControllerContext, signal: AbortS
       written.delete(key);
       return undefined;
     }
-    const set = newerVersion(seen, written.get(key));
+    const set = newerCopy(seen, written.get(key));
     if (set === seen) written.delete(key);
     const off = switchedOff(set, features);
     if (off) return leaveAlone(set, off);

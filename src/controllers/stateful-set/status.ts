@@ -3,8 +3,8 @@ import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
 import type { Pod, StatefulSet, Wire } from "../../api/objects.ts";
 import { StatusError } from "../../api/status-error.ts";
+import { isAvailable, isCreated, isRunningAndReady, isTerminating } from "../pod-state.ts";
 import { revisionOf } from "./identity.ts";
-import { isAvailable, isCreated, isRunningAndReady, isTerminating } from "./pod-state.ts";
 import type { PodAction, StatefulSetFacts } from "./stateful-set-facts.ts";
 
 export type StatefulSetStatus = NonNullable<StatefulSet["status"]>;

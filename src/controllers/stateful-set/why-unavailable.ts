@@ -1,6 +1,7 @@
 import type { ContainerStatus, Pod } from "../../api/objects.ts";
+import { hasEnded } from "../../api/pod-phase.ts";
 import { healsByItself } from "../../api/waiting-reasons.ts";
-import { availableInMs, conditionOf, hasEnded, isTerminating } from "./pod-state.ts";
+import { availableInMs, conditionOf, isTerminating } from "../pod-state.ts";
 
 /** Why a pod is not available. */
 export interface Holdup {

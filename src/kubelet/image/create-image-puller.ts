@@ -5,6 +5,7 @@ import type { CriClient } from "../../cri/cri-client.ts";
 import { criErrorText } from "../../cri/error-text.ts";
 import { ImageSpec } from "../../cri/generated/cri.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { createLimiter } from "../../lib/limiter.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { formatGoDuration } from "../configuration/go-duration.ts";
 import type { KubeletConfiguration } from "../configuration/kubelet-configuration.ts";
@@ -17,7 +18,6 @@ import { createProgressBoard } from "./progress-board.ts";
 import { createPullBackoff } from "./pull-backoff.ts";
 import { explainPullFailure } from "./pull-failure.ts";
 import { findPullLogins, type SecretGetter } from "./pull-logins.ts";
-import { createPullSlots } from "./pull-slots.ts";
 import { createRuntimePull } from "./runtime-pull.ts";
 import { type Pull, type Pulled, trackedPull } from "./tracked-pull.ts";
 
@@ -46,7 +46,7 @@ export function createImagePuller(options: ImagePullerOptions): ImagePuller {
       withProgress: { every, noProgressTimeoutSeconds: config.noProgressTimeoutSeconds },
     }),
   });
-  const slots = createPullSlots(
+  const limit = createLimiter(
     config.serializeImagePulls ? 1 : (config.maxParallelImagePulls ?? Number.POSITIVE_INFINITY),
   );
   const backoff = createPullBackoff();
@@ -119,7 +119,7 @@ export function createImagePuller(options: ImagePullerOptions): ImagePuller {
     try {
       const found = await findPullLogins(options, { pod, image });
       missing = found.missing;
-      return await slots.run(signal, () => trackedPull(tracking, { ...pull, logins: found.logins }));
+      return await limit(() => trackedPull(tracking, { ...pull, logins: found.logins }), signal);
     } catch (error) {
       signal.throwIfAborted();
       const now = clock.now();

@@ -1,4 +1,5 @@
 import type { Node } from "../../api/objects.ts";
+import { isNewerVersion } from "../../api/resource-version.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
@@ -7,7 +8,6 @@ import { type BackoffPolicy, type BackoffState, backOff, retry } from "../../lib
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
-import { isNewerVersion } from "../newer-version.ts";
 import { rebootEvent } from "./boot-id.ts";
 import { buildNode, buildNodeStatus, type NodeFacts, type NodeOptions } from "./build-node.ts";
 import { hasNodeChanged, heartbeatPatch } from "./node-patch.ts";

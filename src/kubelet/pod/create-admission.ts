@@ -1,7 +1,8 @@
 import type { Pod } from "../../api/objects.ts";
+import { isFinalPhase } from "../../api/pod-phase.ts";
 import type { PodObserver } from "../pod-observer.ts";
 import type { PodWorkers } from "../pod-workers.ts";
-import { isTerminalPhase, type PodEnding } from "../status/status-facts.ts";
+import type { PodEnding } from "../status/status-facts.ts";
 import { type AdmissionFacts, rejectPod } from "./reject-pod.ts";
 
 export interface AdmissionOptions {
@@ -18,7 +19,7 @@ export function createAdmission(options: AdmissionOptions): (pod: Pod) => PodEnd
     for (const uid of admitted) if (!workers.has(uid)) admitted.delete(uid);
     const others = workers.list().filter(({ metadata: { uid = "" }, status }) => {
       const isHere = admitted.has(uid) || options.observer.get(uid) !== undefined;
-      return isHere && uid !== pod.metadata.uid && !isTerminalPhase(status?.phase);
+      return isHere && uid !== pod.metadata.uid && !isFinalPhase(status?.phase);
     });
     const node = options.node();
     const ending = rejectPod({ pod, others, node, allocatable: node.allocatable });

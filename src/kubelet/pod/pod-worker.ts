@@ -1,14 +1,10 @@
 import type { Container, Pod } from "../../api/objects.ts";
+import { isFinalPhase } from "../../api/pod-phase.ts";
 import { retry } from "../../lib/backoff.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
 import type { PodObserver, PodPart } from "../pod-observer.ts";
 import type { Prober } from "../probe/prober.ts";
-import {
-  isTerminalPhase,
-  type PodEnding,
-  type StartProblem,
-  type StatusFacts,
-} from "../status/status-facts.ts";
+import type { PodEnding, StartProblem, StatusFacts } from "../status/status-facts.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
 import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
 import { activeDeadlineOf, deadlineExceeded } from "./active-deadline.ts";
@@ -109,7 +105,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   }
 
   const isLeaving = () => subject.removed || subject.pod.metadata.deletionTimestamp !== undefined;
-  const shouldEnd = () => ending !== undefined || isLeaving() || isTerminalPhase(subject.pod.status?.phase);
+  const shouldEnd = () => ending !== undefined || isLeaving() || isFinalPhase(subject.pod.status?.phase);
 
   /** Until the pod has done what it had to, or has to end. */
   async function live(signal: AbortSignal): Promise<void> {

@@ -1,11 +1,12 @@
 import { formatTime } from "../../api/format-time.ts";
 import type { Pod, PodStatus } from "../../api/objects.ts";
+import { isFinalPhase } from "../../api/pod-phase.ts";
 import { containerStatuses, initContainerStatuses } from "./container-status.ts";
 import { endStatuses } from "./end-statuses.ts";
 import { type Phase, phaseOf } from "./phase.ts";
 import { podAddresses } from "./pod-addresses.ts";
 import { podConditions } from "./pod-conditions.ts";
-import { isTerminalPhase, previousOf, type StatusFacts } from "./status-facts.ts";
+import { previousOf, type StatusFacts } from "./status-facts.ts";
 
 /** A pod's status from what the runtime has, what the probes say and what was known before. */
 export function generatePodStatus(facts: StatusFacts): PodStatus {
@@ -37,7 +38,7 @@ function seenStatuses(facts: StatusFacts) {
 /** What the pod comes to. A phase that has ended stays. */
 function nextPhase(facts: StatusFacts, statuses: ReturnType<typeof containerStatuses>): Phase {
   const { pod, ending, observed } = facts;
-  const ended = [pod.status?.phase, facts.previous?.phase].find(isTerminalPhase);
+  const ended = [pod.status?.phase, facts.previous?.phase].find(isFinalPhase);
   if (ended) return ended as Phase;
   if (ending && ending.kind !== "terminated") return "Failed";
   const spec = pod.spec ?? { containers: [] };
@@ -52,7 +53,7 @@ function nextPhase(facts: StatusFacts, statuses: ReturnType<typeof containerStat
       observed?.containers.some((each) => each.sandboxId === sandboxId && names.has(each.name)) ?? false,
     final,
   });
-  return final && !isTerminalPhase(phase) ? "Failed" : phase;
+  return final && !isFinalPhase(phase) ? "Failed" : phase;
 }
 
 /**
@@ -61,8 +62,8 @@ function nextPhase(facts: StatusFacts, statuses: ReturnType<typeof containerStat
  */
 function shownPhase(facts: StatusFacts, phase: Phase): Pick<PodStatus, "phase" | "reason" | "message"> {
   const { pod, ending } = facts;
-  const shown = isTerminalPhase(pod.status?.phase) ? (pod.status ?? {}) : previousOf(facts);
-  const endsNow = isTerminalPhase(phase) && !isTerminalPhase(shown.phase);
+  const shown = isFinalPhase(pod.status?.phase) ? (pod.status ?? {}) : previousOf(facts);
+  const endsNow = isFinalPhase(phase) && !isFinalPhase(shown.phase);
   const tooEarly = endsNow && !isOver(facts) && isRunning(facts);
   if (tooEarly || phase === shown.phase) return { phase: shown.phase ?? "Pending", ...reasonOf(shown) };
   return { phase, ...(ending && ending.kind !== "terminated" ? reasonOf(ending) : {}) };

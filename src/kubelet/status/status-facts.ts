@@ -48,7 +48,3 @@ export interface StatusFacts {
 export function previousOf({ previous, pod }: Pick<StatusFacts, "previous" | "pod">): PodStatus {
   return previous ?? pod.status ?? {};
 }
-
-export function isTerminalPhase(phase: string | undefined): boolean {
-  return phase === "Succeeded" || phase === "Failed";
-}

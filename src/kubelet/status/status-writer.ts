@@ -1,14 +1,14 @@
 import { isEqual } from "../../api/equality.ts";
 import type { Features } from "../../api/feature-gates.ts";
 import type { Pod, PodStatus } from "../../api/objects.ts";
+import { isNewerVersion } from "../../api/resource-version.ts";
 import { StatusError } from "../../api/status-error.ts";
 import type { Client } from "../../client/client.ts";
 import { type BackoffPolicy, type BackoffState, backOff, backoffRemainingMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { createLimiter } from "../../lib/limiter.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { isNewerVersion } from "../newer-version.ts";
 import { isOwnedCondition } from "./owned-conditions.ts";
-import { createSlots } from "./slots.ts";
 import { statusPatch } from "./status-patch.ts";
 import { budgetWaitMs, fullBudget, spendOne, type WriteBudget } from "./write-budget.ts";
 
@@ -65,7 +65,7 @@ interface Entry {
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const { client, clock, logger, features, onPatch } = options;
   const entries = new Map<string, Entry>();
-  const slots = createSlots(concurrency);
+  const limit = createLimiter(concurrency);
   const tasks = new Set<Promise<void>>();
   const owned = (type: string) => isOwnedCondition(type, features);
   let running: AbortSignal | undefined;
@@ -88,7 +88,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       const now = clock.now();
       const waitMs = Math.max(backoffRemainingMs(entry.backoff, now), budgetWaitMs(entry.budget, now));
       if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => {});
-      else await slots.run(() => attempt(entry, signal));
+      else await limit(() => attempt(entry, signal));
     }
     // In the same step as the look at the loop's condition: what is set from now on starts anew.
     if (entry.state !== "gone") entry.state = "idle";

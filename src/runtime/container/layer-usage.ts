@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
+import { createLimiter } from "../../lib/limiter.ts";
 import type { DiskUsage } from "../image/disk-usage.ts";
-import { createLimiter } from "../image/limiter.ts";
 
 /** What containers have written to their root file systems. Knowing it takes a walk over their files. */
 export interface LayerUsage {

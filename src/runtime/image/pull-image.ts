@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
+import { createLimiter } from "../../lib/limiter.ts";
 import type { ContentStore } from "../content/content-store.ts";
 import { type Descriptor, type Manifest, parseManifest } from "../registry/manifest.ts";
 import { choosePlatform, type Platform } from "../registry/platform.ts";
@@ -14,7 +15,6 @@ import { parseImageConfig } from "./image-config.ts";
 import { ImageError } from "./image-error.ts";
 import type { ImageRecord } from "./image-records.ts";
 import type { LayerProgress } from "./images.ts";
-import { createLimiter } from "./limiter.ts";
 
 export interface PullDeps {
   readonly content: ContentStore;

@@ -1,7 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
+import { formatTime } from "../../../api/format-time.ts";
 import type { Wire } from "../../../api/objects.ts";
 import { badRequest } from "../../../api/status-error.ts";
-import { timestamp } from "../timestamp.ts";
 import type { AuthenticateToken } from "../token/authenticate-token.ts";
 import type { UserInfo } from "../user-info.ts";
 
@@ -15,7 +15,7 @@ export function reviewSelf(user: UserInfo, now: number): SelfSubjectReview {
   return {
     kind: "SelfSubjectReview",
     apiVersion,
-    metadata: { creationTimestamp: timestamp(now) },
+    metadata: { creationTimestamp: formatTime(now) },
     status: { userInfo: userInfo(user) },
   };
 }

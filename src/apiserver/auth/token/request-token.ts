@@ -1,8 +1,8 @@
 import type * as k8s from "@kubernetes/client-node";
 import { type FieldError, invalid } from "../../../api/field-error.ts";
+import { formatTime } from "../../../api/format-time.ts";
 import type { ObjectMeta, Wire } from "../../../api/objects.ts";
 import { conflict, invalidObject, notFound } from "../../../api/status-error.ts";
-import { timestamp } from "../timestamp.ts";
 import { bindToken, type TokenObjects, type TokenTarget } from "./bind-token.ts";
 import { buildClaims } from "./claims.ts";
 import { signJwt } from "./jwt.ts";
@@ -68,11 +68,11 @@ export async function requestToken(
   return {
     kind: kind.kind,
     apiVersion: `${kind.group}/v1`,
-    metadata: { ...metadata, name, namespace, uid, creationTimestamp: timestamp(now) },
+    metadata: { ...metadata, name, namespace, uid, creationTimestamp: formatTime(now) },
     spec: { ...request.spec, audiences, expirationSeconds },
     status: {
       token: signJwt(claims, deps.key),
-      expirationTimestamp: timestamp(now + expirationSeconds * 1000),
+      expirationTimestamp: formatTime(now + expirationSeconds * 1000),
     },
   };
 }

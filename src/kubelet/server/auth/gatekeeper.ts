@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Client } from "../../../client/client.ts";
+import { authenticate } from "../../../client/delegated-auth/authenticate.ts";
+import type { Caller } from "../../../client/delegated-auth/caller.ts";
+import { createAccessReviewer } from "../../../client/delegated-auth/review-access.ts";
+import { createTokenReviewer } from "../../../client/delegated-auth/review-token.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { HttpError } from "../http-error.ts";
-import { authenticate } from "./authenticate.ts";
-import { createAuthorizer } from "./authorize.ts";
-import type { Caller } from "./caller.ts";
 import { requestAttributes } from "./request-attributes.ts";
-import { createTokenReviewer } from "./review-token.ts";
 
 export interface AuthenticationOptions {
   /** Off unless told. */
@@ -46,9 +46,7 @@ export function createGatekeeper(deps: GatekeeperDeps): Admit {
   const { mode = "Webhook", allowedMs = 300_000, deniedMs = 30_000 } = authorization;
   const reviewToken = webhook ? createTokenReviewer({ client, clock, cacheMs }) : undefined;
   const authorize =
-    mode === "AlwaysAllow"
-      ? async () => true
-      : createAuthorizer({ client, clock, nodeName, allowedMs, deniedMs });
+    mode === "AlwaysAllow" ? async () => true : createAccessReviewer({ client, clock, allowedMs, deniedMs });
 
   async function identify(request: IncomingMessage): Promise<Caller> {
     // The server speaks TLS only.
@@ -71,7 +69,8 @@ export function createGatekeeper(deps: GatekeeperDeps): Admit {
     const { verb, subresources } = requestAttributes(request.method ?? "", root);
     const about = `user=${caller.username}, verb=${verb}, resource=nodes`;
     for (const subresource of subresources) {
-      const allowed = await authorize(caller, { verb, subresource }).catch((error: unknown) => {
+      const resourceAttributes = { verb, version: "v1", resource: "nodes", subresource, name: nodeName };
+      const allowed = await authorize(caller, { resourceAttributes }).catch((error: unknown) => {
         logger.warn("a caller could not be authorized", { user: caller.username, verb, subresource, error });
         throw new HttpError(500, `Authorization error (${about}, subresource=${subresource})`);
       });

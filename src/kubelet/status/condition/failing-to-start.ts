@@ -1,6 +1,6 @@
 import type { ContainerStatus } from "../../../api/objects.ts";
+import { isFinalPhase } from "../../../api/pod-phase.ts";
 import { healsByItself } from "../../../api/waiting-reasons.ts";
-import { isTerminalPhase } from "../status-facts.ts";
 import { isFalse, isTrue, type Verdict } from "./verdict.ts";
 
 const type = "FailingToStart";
@@ -14,7 +14,7 @@ export function failingToStart(
   statuses: readonly ContainerStatus[],
   phase: string,
 ): Verdict {
-  if (isTerminalPhase(phase)) return isFalse(type);
+  if (isFinalPhase(phase)) return isFalse(type);
   const stuck = statuses.flatMap(({ name, state }) => {
     const { reason, message = "" } = state?.waiting ?? {};
     return reason !== undefined && !healsByItself(reason) ? [{ name, reason, message }] : [];

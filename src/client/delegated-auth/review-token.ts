@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Client } from "../../../client/client.ts";
-import type { Clock } from "../../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Client } from "../client.ts";
 import { createAnswerCache } from "./answer-cache.ts";
 import { authenticatedCaller, type Caller } from "./caller.ts";
 

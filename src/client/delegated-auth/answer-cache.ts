@@ -1,4 +1,4 @@
-import type { Clock } from "../../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 
 /** Answers that hold for a while. Whoever asks for the same at the same time shares one question. */
 export interface AnswerCache<T> {

@@ -1,5 +1,5 @@
 import type { TLSSocket } from "node:tls";
-import { subjectOf } from "../../../lib/x509/subject-of.ts";
+import { subjectOf } from "../../lib/x509/subject-of.ts";
 import { anonymousCaller, authenticatedCaller, type Caller } from "./caller.ts";
 import type { ReviewToken } from "./review-token.ts";
 

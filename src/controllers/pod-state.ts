@@ -1,4 +1,4 @@
-import type { Pod, PodCondition } from "../../api/objects.ts";
+import type { Pod, PodCondition } from "../api/objects.ts";
 
 export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
   return pod.status?.conditions?.find((condition) => condition.type === type);
@@ -11,10 +11,6 @@ export function isCreated({ status }: Pod): boolean {
 
 export function isTerminating({ metadata }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined;
-}
-
-export function hasEnded({ status }: Pod): boolean {
-  return status?.phase === "Failed" || status?.phase === "Succeeded";
 }
 
 export function isReady(pod: Pod): boolean {

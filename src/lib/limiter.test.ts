@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
-import { createPullSlots } from "./pull-slots.ts";
+import { createLimiter } from "./limiter.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Tasks that end when told. */
 function harness(count: number) {
-  const slots = createPullSlots(count);
+  const limit = createLimiter(count);
   const running = new Map<string, () => void>();
   const started: string[] = [];
-  const run = (name: string, signal = new AbortController().signal) =>
-    slots.run(signal, () => {
+  const run = (name: string, signal?: AbortSignal) =>
+    limit(() => {
       started.push(name);
       return new Promise<void>((resolve) => running.set(name, resolve));
-    });
+    }, signal);
   const finish = async (name: string) => {
     running.get(name)?.();
     await settle();
@@ -20,7 +20,7 @@ function harness(count: number) {
   return { run, finish, started };
 }
 
-test("no more at a time than there are slots, the others in order", async () => {
+test("no more at a time than there are places, the others in order", async () => {
   const { run, finish, started } = harness(2);
   void Promise.all(["a", "b", "c", "d"].map((name) => run(name)));
   await settle();
@@ -31,7 +31,7 @@ test("no more at a time than there are slots, the others in order", async () => 
   expect(started).toEqual(["a", "b", "c", "d"]);
 });
 
-test("who gives up waiting leaves the queue, and its slot goes to the next", async () => {
+test("who gives up waiting leaves the queue, and its place goes to the next", async () => {
   const { run, finish, started } = harness(1);
   const impatient = new AbortController();
   const first = run("a");
@@ -49,9 +49,8 @@ test("who gives up waiting leaves the queue, and its slot goes to the next", asy
   expect(started).toEqual(["a", "c", "e"]);
 });
 
-test("a task that fails gives its slot back", async () => {
-  const slots = createPullSlots(1);
-  const { signal } = new AbortController();
-  await expect(slots.run(signal, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
-  expect(await slots.run(signal, async () => "next")).toBe("next");
+test("a task that fails gives its place back", async () => {
+  const limit = createLimiter(1);
+  await expect(limit(() => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  expect(await limit(async () => "next")).toBe("next");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isNewerVersion } from "./newer-version.ts";
+import { isNewerVersion } from "./resource-version.ts";
 
 test.each([
   ["11", "10", true],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createManualClock } from "../../../lib/manual-clock.ts";
+import { createManualClock } from "../../lib/manual-clock.ts";
 import { createAnswerCache } from "./answer-cache.ts";
 
 function setUp() {
