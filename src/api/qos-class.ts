@@ -1,5 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { PodSpec } from "./objects.ts";
+import { containersOf } from "./pod-containers.ts";
 import { compareQuantities, parseQuantity } from "./quantity.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
@@ -7,7 +8,7 @@ export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 /** How safe a pod is from being killed when memory runs out: one class for all containers, else Burstable. */
 export function qosClassOf(spec: PodSpec): QosClass {
   if (hasCpuOrMemory(spec.resources)) return classOfRequirements(spec.resources);
-  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+  const containers = containersOf(spec);
   return oneClass(containers.map((container) => classOfRequirements(container.resources)));
 }
 

@@ -1,9 +1,9 @@
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from "../api/objects.ts";
+import { classOf } from "../api/volume-binding.ts";
 import { type Choice, chooseNode } from "./choose-node.ts";
 import { type ClusterState, createClusterState } from "./cluster-state.ts";
 import { describePod, type PodInfo } from "./pod-info.ts";
 import type { ApiObjects } from "./snapshot.ts";
-import { classOfVolume } from "./volume/claim-facts.ts";
 
 type PodParts = Partial<NonNullable<Pod["spec"]>> & {
   name?: string;
@@ -67,7 +67,7 @@ export function makeObjects(cluster: Cluster): ApiObjects {
     namespaceLabels: (name) => namespaces[name],
     claim: (key) => byClaim.get(key),
     volume: (name) => byVolume.get(name),
-    volumesOfClass: (className) => volumes.filter((volume) => classOfVolume(volume) === className),
+    volumesOfClass: (className) => volumes.filter((volume) => classOf(volume) === className),
     storageClass: (name) => byClass.get(name),
     servicesIn: () => [],
     replicaSet: () => undefined,

@@ -1,7 +1,7 @@
+import { classOf } from "../api/volume-binding.ts";
 import type { ObjectTypes, ResourceName } from "../client/client.ts";
 import { createInformer, type Informer, type InformerOptions } from "../client/informer.ts";
 import type { ApiObjects } from "./snapshot.ts";
-import { classOfVolume } from "./volume/claim-facts.ts";
 
 type Deps = Pick<InformerOptions<"pods">, "client" | "clock" | "logger">;
 
@@ -34,7 +34,7 @@ export function openSources(deps: Deps): Sources {
   const nodes = open("nodes");
   const namespaces = open("namespaces");
   const claims = open("persistentvolumeclaims");
-  const volumes = open("persistentvolumes", { indexes: { class: (volume) => [classOfVolume(volume)] } });
+  const volumes = open("persistentvolumes", { indexes: { class: (volume) => [classOf(volume)] } });
   const storageClasses = open("storageclasses");
   const services = open("services", {
     indexes: { namespace: ({ metadata }) => [metadata.namespace ?? ""] },

@@ -10,7 +10,7 @@ import {
 let cluster: StatefulSetCluster;
 beforeAll(async () => {
   cluster = await startStatefulSetCluster();
-  cluster.startControllers();
+  await cluster.startControllers();
 });
 afterAll(() => cluster?.close());
 
@@ -208,7 +208,7 @@ describe("KEP-3541, what stays and what goes", () => {
       await cluster.setImage("kill", round % 3 === 1 ? brokenImage : `web:${round}`);
       await delay(Math.random() * 150);
       await cluster.stopControllers();
-      cluster.startControllers();
+      await cluster.startControllers();
     }
     await cluster.until("all claims are there", async () => (await claimUids()).length === 3);
     const claims = await claimUids();
@@ -225,7 +225,7 @@ describe("KEP-3541, what stays and what goes", () => {
   test("3541-9 with the gate off such a set is left untouched, and says so; with it on again it goes on", async () => {
     await createBroken("off", enforced);
     await cluster.stopControllers();
-    cluster.startControllers({ features: { EnforcedRollingUpdateInStatefulSet: false } });
+    await cluster.startControllers({ features: { EnforcedRollingUpdateInStatefulSet: false } });
     const log = await cluster.follow("off");
     await cluster.setImage("off", "web:2");
     const message =
@@ -244,7 +244,7 @@ describe("KEP-3541, what stays and what goes", () => {
     await delay(1_000);
     expect(log.lines).toEqual([]);
     await cluster.stopControllers();
-    cluster.startControllers();
+    await cluster.startControllers();
     await cluster.untilPicture("off", all("off", "web:2 ready"));
     await log.stop();
   });

@@ -12,7 +12,7 @@ describeWithTool("kubectl", "kubectl on StatefulSets", () => {
   let kubectl: Kubectl;
   beforeAll(async () => {
     cluster = await startStatefulSetCluster();
-    cluster.startControllers();
+    await cluster.startControllers();
     kubectl = createKubectl(cluster.server.kubeconfig);
   });
   afterAll(() => cluster?.close());
@@ -93,7 +93,7 @@ describeWithTool("kubectl", "kubectl on StatefulSets", () => {
     }
     await cluster.patch("left", { metadata: { finalizers: null } });
     await cluster.create("left", { replicas: 2 });
-    cluster.startControllers();
+    await cluster.startControllers();
     await kubectl.ok("rollout status statefulset/left --timeout=30s");
     expect((await cluster.pods("left")).map(({ metadata }) => metadata.uid)).toEqual(before);
     const after = await cluster.client.list("controllerrevisions", {

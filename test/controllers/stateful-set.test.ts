@@ -10,7 +10,7 @@ import {
 let cluster: StatefulSetCluster;
 beforeAll(async () => {
   cluster = await startStatefulSetCluster();
-  cluster.startControllers();
+  await cluster.startControllers();
 });
 afterAll(() => cluster?.close());
 
@@ -268,7 +268,7 @@ describe("updates", () => {
     const stranger = { metadata: { name, namespace }, data: { other: true }, revision: 1 };
     await cluster.client.create("controllerrevisions", stranger as unknown as ControllerRevision);
     await cluster.create("clash", { replicas: 0 });
-    cluster.startControllers();
+    await cluster.startControllers();
     await cluster.until("it counts", async () => (await cluster.get("clash")).status?.collisionCount === 1);
     expect((await cluster.get("clash")).status?.updateRevision).not.toBe(name);
   });
@@ -349,7 +349,7 @@ describe("doing nothing", () => {
       error: log,
       component: () => logger,
     };
-    cluster.startControllers({ dryRun: true, logger });
+    await cluster.startControllers({ dryRun: true, logger });
     await delay(500);
     // What is as it should be asks for no write.
     expect(said.filter(([, fields]) => JSON.stringify(fields).includes("calm"))).toEqual([]);
@@ -359,7 +359,7 @@ describe("doing nothing", () => {
     await delay(300);
     expect(await cluster.picture("calm")).toEqual(ready("calm", 2));
     await cluster.stopControllers();
-    cluster.startControllers();
+    await cluster.startControllers();
     await cluster.untilPicture("calm", ready("calm", 2, "web:2"));
   });
 });

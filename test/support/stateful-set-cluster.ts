@@ -3,12 +3,11 @@ import { defaultFeatures, type Features } from "../../src/api/feature-gates.ts";
 import type { Event, Pod, StatefulSet } from "../../src/api/objects.ts";
 import type { Client } from "../../src/client/client.ts";
 import { connectCluster } from "../../src/client/create-client.ts";
-import { runControllers } from "../../src/controllers/controller-manager.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { createLogger, type Logger, silentLogger } from "../../src/lib/logger.ts";
+import { type Logger, silentLogger } from "../../src/lib/logger.ts";
 import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
 import { startTestServer, type TestServer } from "./api-server.ts";
 import { type KubeletNode, startKubeletNode } from "./kubelet-node.ts";
+import { createTestControllers } from "./run-controllers.ts";
 
 /** An API server, a node on the simulated runtime and the controllers, all real but for the containers. */
 export interface StatefulSetCluster {
@@ -16,7 +15,11 @@ export interface StatefulSetCluster {
   readonly client: Client;
   readonly simulated: SimulatedRuntime;
   readonly node: KubeletNode;
-  startControllers(options?: { features?: Partial<Features>; dryRun?: boolean; logger?: Logger }): void;
+  startControllers(options?: {
+    features?: Partial<Features>;
+    dryRun?: boolean;
+    logger?: Logger;
+  }): Promise<void>;
   /** Breaks off in the middle of whatever they do. */
   stopControllers(): Promise<void>;
   create(name: string, spec: SetSpec, annotations?: Record<string, string>): Promise<StatefulSet>;
@@ -58,41 +61,7 @@ export async function startStatefulSetCluster(): Promise<StatefulSetCluster> {
   const simulated = await startSimulatedRuntime({ logger: silentLogger, imagesPresent: true });
   const node = await startKubeletNode({ cri: simulated.client, server });
   const client = await connectCluster({ kubeconfig: server.kubeconfig });
-  let running: { stop: AbortController; done: Promise<void>; client: Promise<Client> } | undefined;
-
-  function startControllers({
-    features,
-    dryRun = false,
-    logger,
-  }: Parameters<StatefulSetCluster["startControllers"]>[0] = {}) {
-    const stop = new AbortController();
-    const connecting = connectCluster({ kubeconfig: server.kubeconfig });
-    const done = connecting.then((own) =>
-      runControllers(
-        {
-          client: own,
-          clock: systemClock,
-          logger:
-            logger ??
-            (process.env.KINDLING_TEST_LOG ? createLogger({ format: "text", level: "debug" }) : silentLogger),
-          features: { ...defaultFeatures, ...features },
-          dryRun,
-        },
-        stop.signal,
-      ),
-    );
-    running = { stop, done, client: connecting };
-  }
-
-  async function stopControllers(): Promise<void> {
-    if (!running) return;
-    const { stop, done, client: own } = running;
-    running = undefined;
-    // The connection first: what is under way does not get to its end.
-    (await own).close();
-    stop.abort(new Error("the test stops the controllers"));
-    await done;
-  }
+  const controllers = createTestControllers(server.kubeconfig);
 
   async function pods(name: string): Promise<Pod[]> {
     const { items } = await client.list("pods", { namespace: "default", labelSelector: `app=${name}` });
@@ -115,8 +84,9 @@ export async function startStatefulSetCluster(): Promise<StatefulSetCluster> {
     client,
     simulated,
     node,
-    startControllers,
-    stopControllers,
+    startControllers: ({ features, ...options } = {}) =>
+      controllers.startControllers({ ...options, features: { ...defaultFeatures, ...features } }),
+    stopControllers: controllers.stopControllers,
     create: (name, spec, annotations) =>
       client.create("statefulsets", manifest(name, node.name, spec, annotations)),
     get: (name) => client.get("statefulsets", { namespace: "default", name }),
@@ -188,7 +158,7 @@ export async function startStatefulSetCluster(): Promise<StatefulSetCluster> {
       };
     },
     async close() {
-      await stopControllers();
+      await controllers.stopControllers();
       await node.close();
       client.close();
       await simulated.close();

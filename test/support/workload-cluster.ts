@@ -1,26 +1,21 @@
 import { afterAll, beforeAll, expect } from "vitest";
-import { defaultFeatures } from "../../src/api/feature-gates.ts";
 import type { Deployment, Event, Pod, ReplicaSet } from "../../src/api/objects.ts";
 import type { Client, ObjectTypes, ResourceName, Selection, WatchEvent } from "../../src/client/client.ts";
 import { connectCluster } from "../../src/client/create-client.ts";
-import { runControllers } from "../../src/controllers/controller-manager.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
-import { createLogger, silentLogger } from "../../src/lib/logger.ts";
-import { createScheduler } from "../../src/scheduler/scheduler.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
 import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
 import { startTestServer, type TestServer } from "./api-server.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
 import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "./kubelet-node.ts";
+import { createTestControllers, startTestScheduler, type TestControllers } from "./run-controllers.ts";
 
 /** A cluster of simulated nodes with the scheduler and all controllers, all real but for the containers. */
-export interface WorkloadCluster {
+export interface WorkloadCluster extends TestControllers {
   readonly server: TestServer;
   readonly client: Client;
   readonly kubectl: Kubectl;
   readonly nodes: readonly SimulatedKubelet[];
-  startControllers(): Promise<void>;
-  /** Breaks off in the middle of whatever they do. */
-  stopControllers(): Promise<void>;
   deployment(name: string): Promise<Deployment>;
   /** The newest revision first. */
   replicaSets(app: string): Promise<ReplicaSet[]>;
@@ -32,8 +27,6 @@ export interface WorkloadCluster {
     selection: Omit<Selection, "signal" | "namespace">,
     see: (event: Exclude<WatchEvent<ObjectTypes[Name]>, { type: "BOOKMARK" }>) => void,
   ): Promise<{ stop(): Promise<void> }>;
-  /** How many requests the controllers have made that are no lists and no watches. */
-  calls(): number;
 }
 
 interface SimulatedKubelet {
@@ -86,8 +79,8 @@ async function start(
     async () =>
       void (await Promise.all(nodes.map(({ kubelet }) => kubelet.stop().then(() => kubelet.start())))),
   );
-  closing.push(startScheduler(client));
-  const controllers = createControllers(server, clock);
+  closing.push(await startTestScheduler(server.kubeconfig));
+  const controllers = createTestControllers(server.kubeconfig, { clock });
   closing.push(controllers.stopControllers);
 
   async function pods(app: string): Promise<Pod[]> {
@@ -129,54 +122,6 @@ async function start(
       };
     },
   };
-}
-
-function startScheduler(client: Client): () => Promise<void> {
-  const stop = new AbortController();
-  const running = createScheduler({ client, clock: systemClock, logger: silentLogger }).run(stop.signal);
-  return async () => {
-    stop.abort();
-    await running;
-  };
-}
-
-function createControllers(server: TestServer, clock: Clock) {
-  const logger = process.env.KINDLING_TEST_LOG
-    ? createLogger({ format: "text", level: "debug" })
-    : silentLogger;
-  let running: { stop: AbortController; done: Promise<void>; client: Client } | undefined;
-  let calls = 0;
-  return {
-    calls: () => calls,
-    async startControllers() {
-      const stop = new AbortController();
-      const client = await connectCluster({ kubeconfig: server.kubeconfig });
-      const counted = counting(client, () => calls++);
-      const done = runControllers({ client: counted, clock, logger, features: defaultFeatures }, stop.signal);
-      running = { stop, done, client };
-    },
-    async stopControllers() {
-      if (!running) return;
-      const { stop, done, client } = running;
-      running = undefined;
-      // The connection first: what is under way does not get to its end.
-      client.close();
-      stop.abort(new Error("the test stops the controllers"));
-      await done;
-    },
-  };
-}
-
-function counting(client: Client, count: () => void): Client {
-  const verbs = ["get", "create", "update", "patch", "delete", "deleteCollection", "request"] as const;
-  const counted = verbs.map((verb) => [
-    verb,
-    (...args: unknown[]) => {
-      count();
-      return Reflect.apply(client[verb], client, args);
-    },
-  ]);
-  return { ...client, ...Object.fromEntries(counted) };
 }
 
 function revisionOf({ metadata }: ReplicaSet): number {

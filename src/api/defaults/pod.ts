@@ -1,4 +1,5 @@
 import type { Container, Pod, PodSpec } from "../objects.ts";
+import { containersOf } from "../pod-containers.ts";
 import { defaultContainer } from "./container.ts";
 import { defaultResourceList, defaultResourceRequirements } from "./resource-list.ts";
 import { defaultVolume } from "./volume.ts";
@@ -28,7 +29,7 @@ export function defaultPod(pod: Pod): void {
   defaultPodSpec(spec);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   spec.enableServiceLinks ??= true;
-  for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
+  for (const container of containersOf(spec)) {
     defaultRequests(container);
     if (spec.hostNetwork) defaultHostPorts(container);
   }

@@ -2,6 +2,7 @@ import type { FieldError } from "../field-error.ts";
 import { mayRestart } from "../may-restart.ts";
 import { dnsSubdomainProblems, qualifiedNameProblems } from "../names.ts";
 import type { Pod, PodSpec } from "../objects.ts";
+import { containersOf } from "../pod-containers.ts";
 import { ipProblems, isDualStack } from "./ip.ts";
 import { validatePodAnnotationUpdate } from "./pod-annotations.ts";
 import { Report } from "./report.ts";
@@ -56,7 +57,7 @@ function hasEnded(status: PodStatus): boolean {
 
 /** What has ended for good does not run again. */
 function validateTransitions(after: PodStatus, before: PodStatus, spec: PodSpec, at: Report): void {
-  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+  const containers = containersOf(spec);
   const rules = containers.flatMap((container) => container.restartPolicyRules ?? []);
   const byName = new Map(containers.map((container) => [container.name, container]));
   const anyMayRestart = rules.some((rule) => rule.action === "RestartAllContainers");

@@ -1,5 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { Container, KubeObject, Pod, PodSpec, Wire } from "../../api/objects.ts";
+import { containersOf } from "../../api/pod-containers.ts";
 
 export type ServiceAccount = KubeObject & Wire<k8s.V1ServiceAccount>;
 
@@ -50,7 +51,7 @@ export function admitServiceAccount(
 function refuseMirrorPod(spec: PodSpec): string | undefined {
   if (spec.serviceAccountName) return "a mirror pod may not reference service accounts";
   const sources = spec.volumes?.flatMap(({ projected }) => projected?.sources ?? []) ?? [];
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = containersOf(spec);
   const usesSecrets =
     spec.imagePullSecrets?.length ||
     spec.volumes?.some(({ secret }) => secret) ||
@@ -69,7 +70,7 @@ function refuseMirrorPod(spec: PodSpec): string | undefined {
 function mountToken(spec: PodSpec, nameSuffix: string): void {
   const existing = spec.volumes?.find((volume) => volume.name.startsWith(tokenVolumePrefix));
   const name = existing?.name ?? tokenVolumePrefix + nameSuffix;
-  const lacking = [...(spec.initContainers ?? []), ...spec.containers].filter(lacksToken);
+  const lacking = containersOf(spec).filter(lacksToken);
   for (const container of lacking) {
     container.volumeMounts ??= [];
     container.volumeMounts.push({ name, readOnly: true, mountPath: tokenMountPath });

@@ -1,6 +1,7 @@
 import type { PodTemplate } from "../../api/defaults/pod-template.ts";
 import type { Features } from "../../api/feature-gates.ts";
-import type { Container, PodSpec } from "../../api/objects.ts";
+import type { PodSpec } from "../../api/objects.ts";
+import { containersOf } from "../../api/pod-containers.ts";
 
 /**
  * Takes away what a switched-off gate does not allow, silently, as upstream does. A stored object that already
@@ -26,8 +27,4 @@ export function dropGatedTemplateFields(
 
 function usesStartupProbe(spec: PodSpec | undefined): boolean {
   return containersOf(spec).some((container) => container.startupProbe !== undefined);
-}
-
-function containersOf(spec: PodSpec | undefined): Container[] {
-  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
 }

@@ -68,5 +68,6 @@ test("a lease that is written anew without being renewed is none", () => {
   expect(isRenewal(undefined, lease(ago(1)))).toBe(true);
   expect(isRenewal(lease(ago(9)), lease(ago(1)))).toBe(true);
   expect(isRenewal(lease(ago(1)), lease(ago(1)))).toBe(false);
+  expect(isRenewal(lease(ago(1)), lease(ago(3_600)))).toBe(true);
   expect(isRenewal(lease(ago(1)), { ...lease(""), spec: {} })).toBe(false);
 });

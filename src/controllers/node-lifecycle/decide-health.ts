@@ -25,9 +25,10 @@ export function isHeartbeat(previous: Node, node: Node): boolean {
   return readyConditionOf(previous)?.lastHeartbeatTime !== readyConditionOf(node)?.lastHeartbeatTime;
 }
 
+/** Any other time is one: after the node's clock was set back, its renewals have earlier times than before. */
 export function isRenewal(previous: Lease | undefined, lease: Lease): boolean {
-  const before = previous?.spec?.renewTime ?? "";
-  return (lease.spec?.renewTime ?? "") > before;
+  const renewTime = lease.spec?.renewTime;
+  return renewTime !== undefined && renewTime !== previous?.spec?.renewTime;
 }
 
 type Health =

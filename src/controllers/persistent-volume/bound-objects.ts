@@ -1,13 +1,7 @@
 import { isEqual } from "../../api/equality.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
-import {
-  annotationOf,
-  bindCompletedAnnotation,
-  boundByControllerAnnotation,
-  isHeldFor,
-  withAnnotations,
-  withoutAnnotation,
-} from "./volume-facts.ts";
+import { bindCompletedAnnotation, boundByControllerAnnotation, isHeldFor } from "../../api/volume-binding.ts";
+import { annotationOf, withAnnotations, withoutAnnotation } from "./volume-facts.ts";
 
 // Objects as they are to be. The same object comes back when nothing has to change: then nothing is written.
 

@@ -1,17 +1,16 @@
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
-import type { EventToRecord } from "../../client/event-recorder.ts";
-import { defaultClassOf } from "./default-class.ts";
-import { findVolume, whyNot } from "./match-volume.ts";
 import {
-  annotationOf,
   bindCompletedAnnotation,
   boundByControllerAnnotation,
   classOf,
-  heldKeyOf,
   isHeldFor,
   namedClassOf,
   selectedNodeAnnotation,
-} from "./volume-facts.ts";
+} from "../../api/volume-binding.ts";
+import type { EventToRecord } from "../../client/event-recorder.ts";
+import { defaultClassOf } from "./default-class.ts";
+import { findVolume, whyNot } from "./match-volume.ts";
+import { annotationOf, heldKeyOf } from "./volume-facts.ts";
 
 export interface ClaimFacts {
   readonly claim: PersistentVolumeClaim;

@@ -1,6 +1,6 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
+import { volumeModeOf } from "../../api/volume-binding.ts";
 import { localProvisioner } from "./default-class.ts";
-import { modeOf } from "./match-volume.ts";
 import { annotationOf, provisionedByAnnotation } from "./volume-facts.ts";
 
 export type VolumePlan =
@@ -19,7 +19,8 @@ export function decideVolume(volume: PersistentVolume, claim: PersistentVolumeCl
   if (!holder?.uid) return { kind: "phase", phase: "Available" };
   if (claim?.metadata.uid !== holder.uid) return { kind: "release" };
   const { volumeName } = claim.spec ?? {};
-  if (!volumeName) return modeOf(claim) === modeOf(volume) ? { kind: "wakeClaim" } : { kind: "mismatch" };
+  if (!volumeName)
+    return volumeModeOf(claim) === volumeModeOf(volume) ? { kind: "wakeClaim" } : { kind: "mismatch" };
   if (volumeName === volume.metadata.name) return { kind: "phase", phase: "Bound" };
   const isProvisioned = annotationOf(volume, provisionedByAnnotation) !== undefined;
   const isDisposable = isProvisioned && volume.spec?.persistentVolumeReclaimPolicy === "Delete";

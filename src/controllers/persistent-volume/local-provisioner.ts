@@ -1,12 +1,13 @@
 import { chmod, mkdir, rm } from "node:fs/promises";
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
+import { selectedNodeAnnotation } from "../../api/volume-binding.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { Informer } from "../../client/informer.ts";
 import { isAlreadyExists } from "../status-errors.ts";
 import { localProvisioner } from "./default-class.ts";
 import { makeLocalVolume, ownDirectoryOf, provisionedName, whyNotLocal } from "./local-volume.ts";
-import { annotationOf, selectedNodeAnnotation, withoutAnnotation } from "./volume-facts.ts";
+import { annotationOf, withoutAnnotation } from "./volume-facts.ts";
 
 export interface LocalProvisioner {
   /** A volume for the claim, or an event that says why not. */

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
+import { boundByControllerAnnotation, classOf, volumeModeOf } from "../../api/volume-binding.ts";
 import { localProvisioner } from "./default-class.ts";
-import { modeOf } from "./match-volume.ts";
 import { volumeProtection } from "./protection.ts";
-import { boundByControllerAnnotation, classOf, provisionedByAnnotation } from "./volume-facts.ts";
+import { provisionedByAnnotation } from "./volume-facts.ts";
 
 /** Keeps a volume's object until its data is gone. */
 export const localFinalizer = "kindling.dev/local-volume";
@@ -20,7 +20,7 @@ export interface LocalRequest {
 /** Why a directory on a node is not what a claim wants. */
 export function whyNotLocal(claim: PersistentVolumeClaim, storageClass: StorageClass): string | undefined {
   const { selector, dataSource, dataSourceRef, accessModes = [] } = claim.spec ?? {};
-  if (modeOf(claim) !== "Filesystem") return `${localProvisioner} only supports volumeMode Filesystem`;
+  if (volumeModeOf(claim) !== "Filesystem") return `${localProvisioner} only supports volumeMode Filesystem`;
   if (selector) return "spec.selector of the claim is not supported by the provisioner";
   if (dataSource ?? dataSourceRef) return "spec.dataSource of the claim is not supported by the provisioner";
   if (accessModes.some((mode) => mode !== "ReadWriteOnce" && mode !== "ReadWriteOncePod")) {

@@ -1,7 +1,7 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
-import { compareQuantities, parseQuantity, type Quantity } from "../../api/quantity.ts";
+import { compareQuantities } from "../../api/quantity.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
-import { classOf, isHeldFor } from "./volume-facts.ts";
+import { classOf, isHeldFor, offersModes, sizeOf, whyUnfit } from "../../api/volume-binding.ts";
 
 /**
  * The volume that is held for a claim; else, of those that are free and fit, the smallest among those with the fewest
@@ -22,19 +22,9 @@ export function findVolume(
   return best;
 }
 
-/** Why a volume cannot serve a claim, whoever chose it. */
-function whyUnfit(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
-  if (compareQuantities(sizeOf(volume), wantedSize(claim)) < 0) return "requested PV is too small";
-  if (modeOf(volume) !== modeOf(claim)) return "incompatible volumeMode";
-  const attributes = (object: PersistentVolume | PersistentVolumeClaim) =>
-    object.spec?.volumeAttributesClassName ?? "";
-  return attributes(volume) === attributes(claim) ? undefined : "volumeAttributesClassName does not match";
-}
-
 /** Why a volume that a claim names cannot be its own. */
 export function whyNot(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (volume.metadata.deletionTimestamp) return `the volume is marked for deletion "${volume.metadata.name}"`;
-  if (compareQuantities(sizeOf(volume), wantedSize(claim)) < 0) return "requested PV is too small";
   if (classOf(volume) !== classOf(claim)) return "storageClassName does not match";
   return whyUnfit(volume, claim) ?? (offersModes(volume, claim) ? undefined : "incompatible accessMode");
 }
@@ -46,25 +36,8 @@ function isFree(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean
   return classOf(volume) === classOf(claim) && offersModes(volume, claim);
 }
 
-function offersModes({ spec }: PersistentVolume, claim: PersistentVolumeClaim): boolean {
-  const offered = spec?.accessModes ?? [];
-  return (claim.spec?.accessModes ?? []).every((mode) => offered.includes(mode));
-}
-
 function isBetter(volume: PersistentVolume, than: PersistentVolume): boolean {
   const modes = (each: PersistentVolume) => each.spec?.accessModes?.length ?? 0;
   if (modes(volume) !== modes(than)) return modes(volume) < modes(than);
   return compareQuantities(sizeOf(volume), sizeOf(than)) < 0;
-}
-
-export function modeOf({ spec }: PersistentVolume | PersistentVolumeClaim): string {
-  return spec?.volumeMode ?? "Filesystem";
-}
-
-function sizeOf({ spec }: PersistentVolume): Quantity {
-  return parseQuantity(spec?.capacity?.storage ?? "0");
-}
-
-function wantedSize({ spec }: PersistentVolumeClaim): Quantity {
-  return parseQuantity(spec?.resources?.requests?.storage ?? "0");
 }

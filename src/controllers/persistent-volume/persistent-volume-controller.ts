@@ -1,5 +1,6 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
+import { bindCompletedAnnotation } from "../../api/volume-binding.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import { createRecentMap } from "../../client/recent-map.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
@@ -21,7 +22,7 @@ import {
   withoutFinalizer,
 } from "./protection.ts";
 import { actOnVolume } from "./volume-actor.ts";
-import { annotationOf, bindCompletedAnnotation, claimNamesOf, heldKeyOf } from "./volume-facts.ts";
+import { annotationOf, claimNamesOf, heldKeyOf } from "./volume-facts.ts";
 
 /** Two sides of one binding are written from two keys: who comes second looks again soon. */
 const conflictMs = 50;

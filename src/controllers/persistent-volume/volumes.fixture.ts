@@ -1,5 +1,5 @@
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
-import { bindCompletedAnnotation } from "./volume-facts.ts";
+import { bindCompletedAnnotation } from "../../api/volume-binding.ts";
 
 type ClaimSpec = NonNullable<PersistentVolumeClaim["spec"]>;
 type VolumeSpec = NonNullable<PersistentVolume["spec"]>;

@@ -3,7 +3,7 @@ import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { Expectations } from "../../client/expectations.ts";
 import { controllerReference, keyOf } from "../controller-reference.ts";
-import { slowStart } from "../stateful-set/run-phases.ts";
+import { slowStart } from "../slow-start.ts";
 import { isConflict, isNamespaceTerminating, isNotFound } from "../status-errors.ts";
 import type { ReplicasPlan } from "./decide-replicas.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { StatusError } from "../../api/status-error.ts";
 import type { EventToRecord } from "../../client/event-recorder.ts";
-import { runPhases, slowStart } from "./run-phases.ts";
+import { runPhases } from "./run-phases.ts";
 import { createSimulatedApi } from "./simulated-api.fixture.ts";
 import { makeClaim, makePod, makeSet } from "./stateful-set.fixture.ts";
 import type { PodAction } from "./stateful-set-facts.ts";
@@ -119,33 +119,4 @@ test("what comes after a failure is left", async () => {
   const { done } = await run(actions);
   expect([...done]).toEqual(actions.slice(0, 1));
   expect(api.list("pods")).toHaveLength(1);
-});
-
-describe("slow start", () => {
-  test("doubles, up to 500 at once", async () => {
-    let running = 0;
-    const most: number[] = [];
-    await slowStart(Array.from({ length: 2_000 }), async () => {
-      running++;
-      await Promise.resolve();
-      most.push(running);
-      await new Promise((resolve) => setImmediate(resolve));
-      running--;
-    });
-    expect(most).toHaveLength(2_000);
-    expect(Math.max(...most)).toBe(500);
-    expect(most.slice(0, 3)).toEqual([1, 2, 2]);
-  });
-
-  test("ends with the batch that fails", async () => {
-    const tried: number[] = [];
-    const items = Array.from({ length: 100 }, (_, i) => i);
-    await expect(
-      slowStart(items, async (item) => {
-        tried.push(item);
-        if (item === 4) throw new Error("no");
-      }),
-    ).rejects.toThrow("no");
-    expect(tried).toEqual([0, 1, 2, 3, 4, 5, 6]);
-  });
 });

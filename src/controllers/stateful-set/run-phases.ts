@@ -1,6 +1,7 @@
 import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
+import { slowStart } from "../slow-start.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../status-errors.ts";
 import type { PodAction, PodActions, StatefulSetPlan } from "./stateful-set-facts.ts";
 
@@ -8,9 +9,6 @@ export interface ActDeps {
   readonly client: Client;
   readonly recorder: EventRecorder;
 }
-
-/** As many requests as may be under way at once. */
-const maxBatch = 500;
 
 /** Does what was planned; answers with the actions that were done, and with what went wrong. */
 export async function runPhases(
@@ -35,15 +33,6 @@ export async function runPhases(
 
 async function oneByOne<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   for (const item of items) await run(item);
-}
-
-/** One, then twice as many each time: when the first of them fails, thousands need not fail the same way. */
-export async function slowStart<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
-  for (let from = 0, size = 1; from < items.length; from += size, size = Math.min(2 * size, maxBatch)) {
-    const results = await Promise.allSettled(items.slice(from, from + size).map(run));
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed) throw failed.reason;
-  }
 }
 
 interface Acting<Action> {

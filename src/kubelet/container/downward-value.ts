@@ -1,4 +1,5 @@
 import type { Container, Pod } from "../../api/objects.ts";
+import { findContainer } from "../../api/pod-containers.ts";
 import { milliUnits, parseQuantity, wholeUnits } from "../../api/quantity.ts";
 import { configError } from "./config-error.ts";
 
@@ -60,7 +61,7 @@ export function resourceField(
   { pod, container, allocatable }: { pod: Pod; container: Container; allocatable: ResourceList },
   ref: ResourceFieldRef,
 ): string {
-  const { resources = {} } = ref.containerName ? findContainer(pod, ref.containerName) : container;
+  const { resources = {} } = ref.containerName ? requireContainer(pod, ref.containerName) : container;
   const [, kind, name = ""] =
     /^(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)$/.exec(ref.resource) ?? [];
   if (kind === undefined) throw configError(`unsupported container resource : ${ref.resource}`);
@@ -79,9 +80,8 @@ export function resourceField(
   }
 }
 
-function findContainer({ spec }: Pod, name: string): Container {
-  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
-  const found = all.find((container) => container.name === name);
+function requireContainer({ spec }: Pod, name: string): Container {
+  const found = findContainer(spec, name);
   if (!found) throw configError(`container ${name} not found`);
   return found;
 }

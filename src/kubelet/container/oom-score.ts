@@ -1,7 +1,8 @@
 import type { Container, Pod } from "../../api/objects.ts";
+import { containersOf } from "../../api/pod-containers.ts";
 import { containerTotals, hasPodResources, isSidecar } from "../../api/pod-resources.ts";
 import { parseQuantity, wholeUnits } from "../../api/quantity.ts";
-import { containersOf, qosClass } from "./qos.ts";
+import { qosClass } from "./qos.ts";
 
 const guaranteed = -997;
 const bestEffort = 1_000;

@@ -1,4 +1,4 @@
-import type { Container, Pod, PodSpec } from "../../api/objects.ts";
+import type { Pod } from "../../api/objects.ts";
 import { type QosClass, qosClassOf } from "../../api/qos-class.ts";
 
 /** The class that the API server wrote down; a static pod has none yet. */
@@ -10,8 +10,4 @@ export function qosClass({ status, spec }: Pod): QosClass {
       return status.qosClass;
   }
   return qosClassOf(spec ?? { containers: [] });
-}
-
-export function containersOf(spec: PodSpec | undefined): readonly Container[] {
-  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
 }

@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { Container, Pod } from "../../api/objects.ts";
+import { containersOf } from "../../api/pod-containers.ts";
 import {
   type DNSConfig,
   LinuxSandboxSecurityContext,
@@ -14,7 +15,6 @@ import { type CpuSettings, sandboxResources } from "./linux-resources.ts";
 import type { MachineFacts } from "./node-facts.ts";
 import { kernelHostname, podHostname } from "./pod-hostname.ts";
 import { idValue, namespaceOptions, podGroups, refuseUserNamespace, selinuxOption } from "./pod-security.ts";
-import { containersOf } from "./qos.ts";
 
 export interface SandboxRequest {
   readonly pod: Pod;

@@ -1,5 +1,6 @@
 import { status } from "@grpc/grpc-js";
 import type { Container, Pod } from "../../api/objects.ts";
+import { findContainer } from "../../api/pod-containers.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -36,7 +37,7 @@ const stopSlackMs = 120_000;
 export async function killContainer(deps: KillDeps, options: KillOptions): Promise<void> {
   const { cri, recorder, clock } = deps;
   const { pod, observed, signal } = options;
-  const spec = findContainer(pod, observed.name);
+  const spec = findContainer(pod.spec, observed.name);
   recorder.record(pod, {
     type: "Normal",
     reason: "Killing",
@@ -109,12 +110,6 @@ async function beforeDeadline(
   } finally {
     waited.abort();
   }
-}
-
-function findContainer(pod: Pod, name: string): Container | undefined {
-  return [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].find(
-    (container) => container.name === name,
-  );
 }
 
 /** How events name a container: `spec.containers{web}`. */

@@ -1,7 +1,8 @@
-import type { Container, Pod } from "../../api/objects.ts";
+import type { Pod } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import { criErrorText } from "../../cri/error-text.ts";
 import type { ContainerConfig } from "../../cri/generated/cri.ts";
+import type { PrepareRequest } from "../container/prepare-container.ts";
 import type { PreparedSandbox } from "../container/prepare-sandbox.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
 import type { ObservedPod } from "../observed-pod.ts";
@@ -18,18 +19,7 @@ export interface PodActionDeps extends KillDeps {
   /** The runtime handler of the pod's RuntimeClass; throws when there is no such class. */
   readonly runtimeHandler: (pod: Pod) => string;
   readonly prepareSandbox: (request: { pod: Pod; attempt: number }) => Promise<PreparedSandbox>;
-  readonly prepareContainer: (request: ContainerRequest) => Promise<ContainerConfig>;
-}
-
-interface ContainerRequest {
-  readonly pod: Pod;
-  readonly container: Container;
-  readonly attempt: number;
-  readonly restartDelayMs: number;
-  readonly imageRef: string;
-  readonly podIps: readonly string[];
-  readonly volumes: MountedVolumes;
-  readonly signal: AbortSignal;
+  readonly prepareContainer: (request: PrepareRequest) => Promise<ContainerConfig>;
 }
 
 /** Where the steps of one pod say how they went, for its status. */

@@ -1,4 +1,5 @@
 import type { Pod } from "../../api/objects.ts";
+import { allContainersOf } from "../../api/pod-containers.ts";
 import { HttpError } from "./http-error.ts";
 
 /** The pods of this node, each with the status that the kubelet has for it now. */
@@ -25,12 +26,7 @@ export function parseContainerPlace(segments: readonly string[]): ContainerPlace
 }
 
 export function hasContainer({ spec }: Pod, container: string): boolean {
-  return containersOf({ spec }).some(({ name }) => name === container);
-}
-
-export function containersOf({ spec }: Pick<Pod, "spec">): readonly { name: string; tty?: boolean }[] {
-  const { containers = [], initContainers = [], ephemeralContainers = [] } = spec ?? {};
-  return [...containers, ...initContainers, ...ephemeralContainers];
+  return allContainersOf(spec).some(({ name }) => name === container);
 }
 
 /** Throws 404 for a pod that is not here. */

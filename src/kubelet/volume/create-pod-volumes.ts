@@ -28,7 +28,11 @@ export interface PodVolumesOptions extends Omit<VolumeDeps, "mounter"> {
   readonly objects: ReferencedObjects;
   /** The machine's unless told. */
   readonly mounter?: Mounter;
+  readonly beforeVolume?: BeforeVolume;
 }
+
+/** What the volumes of a node wait for; where it rejects, the volume fails with that. */
+export type BeforeVolume = (pod: Pod, volume: Volume, signal: AbortSignal) => Promise<void>;
 
 export interface RunningPodVolumes extends PodVolumes {
   /** Until the signal aborts: tells of pods whose tokens are to be renewed. */
@@ -71,7 +75,8 @@ export function createPodVolumes(options: PodVolumesOptions): RunningPodVolumes 
   }
 
   async function makeVolume(request: VolumeRequest): Promise<MountedVolume> {
-    const { volume, podDir } = request;
+    const { pod, volume, podDir, signal } = request;
+    await options.beforeVolume?.(pod, volume, signal);
     const content = contentKind(volume);
     if (content) return keepOrMakeContent(request, volumeDirectory(podDir, content.directory, volume.name));
     const kind = volumeKind(volume);

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Pod } from "../../api/objects.ts";
-import { containersOf } from "./used-volumes.ts";
+import { allContainersOf } from "../../api/pod-containers.ts";
 
 /**
  * Directories that must be in a volume because a container mounts something else inside it: nobody can make them later
@@ -8,7 +8,7 @@ import { containersOf } from "./used-volumes.ts";
  */
 export function nestedMountPoints(pod: Pod, volumeName: string): string[] {
   const nested = new Set<string>();
-  for (const { volumeMounts = [] } of containersOf(pod)) {
+  for (const { volumeMounts = [] } of allContainersOf(pod.spec)) {
     const points = volumeMounts.map((mount) => posix.normalize(mount.mountPath).replace(/\/+$/, "")).sort();
     for (const mount of volumeMounts) {
       if (mount.name !== volumeName) continue;

@@ -2,6 +2,7 @@ import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { PersistentVolume } from "../../api/objects.ts";
+import { allContainersOf } from "../../api/pod-containers.ts";
 import type { Client } from "../../client/client.ts";
 import { isNotedByAny, readClaimNote, writeClaimNote } from "./claim-note.ts";
 import { findClaimedVolume } from "./find-claimed-volume.ts";
@@ -10,7 +11,6 @@ import { unless } from "./held-directory.ts";
 import { prepareHostPath } from "./host-path.ts";
 import { isReachableFrom } from "./node-affinity.ts";
 import type { MountedVolume } from "./pod-volumes.ts";
-import { containersOf } from "./used-volumes.ts";
 import { mountFailure, VolumeProblem } from "./volume-problem.ts";
 import type { VolumeDeps, VolumeRequest } from "./volume-request.ts";
 
@@ -71,7 +71,7 @@ async function preparePersistent(
 
 function checkMode({ pod, volume: { name } }: VolumeRequest, persistent: PersistentVolume): void {
   const mode = persistent.spec?.volumeMode ?? "Filesystem";
-  const containers = containersOf(pod);
+  const containers = allContainersOf(pod.spec);
   const mounted = containers.some((container) =>
     container.volumeMounts?.some((mount) => mount.name === name),
   );

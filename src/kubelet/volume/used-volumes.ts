@@ -1,16 +1,10 @@
-import type { Container, Pod, Volume } from "../../api/objects.ts";
-
-type Mounts = Pick<Container, "volumeMounts" | "volumeDevices">;
-
-export function containersOf(pod: Pod): readonly Mounts[] {
-  const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
-  return [...initContainers, ...containers, ...ephemeralContainers];
-}
+import type { Pod, Volume } from "../../api/objects.ts";
+import { allContainersOf } from "../../api/pod-containers.ts";
 
 /** The volumes that some container mounts: nothing is made, and nothing can fail, for the others. */
 export function usedVolumes(pod: Pod): Volume[] {
   const names = new Set<string>();
-  for (const { volumeMounts = [], volumeDevices = [] } of containersOf(pod)) {
+  for (const { volumeMounts = [], volumeDevices = [] } of allContainersOf(pod.spec)) {
     for (const { name } of [...volumeMounts, ...volumeDevices]) names.add(name);
   }
   return (pod.spec?.volumes ?? []).filter((volume) => names.has(volume.name));

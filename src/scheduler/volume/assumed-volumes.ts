@@ -1,11 +1,7 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
+import { boundByControllerAnnotation, isHeldFor, selectedNodeAnnotation } from "../../api/volume-binding.ts";
 import type { ApiObjects } from "../snapshot.ts";
-import {
-  boundByControllerAnnotation,
-  isMeantFor,
-  keyOfClaim,
-  selectedNodeAnnotation,
-} from "./claim-facts.ts";
+import { keyOfClaim } from "./claim-facts.ts";
 import type { VolumePlan } from "./plan-volumes.ts";
 
 /** The API's objects, as they will be when the plans that are under way are written. */
@@ -51,10 +47,10 @@ export function createAssumedVolumes(objects: ApiObjects): AssumedVolumes {
 export function withClaim(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
   const { namespace, name, uid, resourceVersion } = claim.metadata;
   const claimRef = { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, uid, resourceVersion };
-  const annotations = isMeantFor(volume, claim)
+  const annotations = isHeldFor(volume, claim)
     ? volume.metadata.annotations
     : { ...volume.metadata.annotations, [boundByControllerAnnotation]: "yes" };
-  const isHeld = isMeantFor(volume, claim) && Boolean(volume.spec?.claimRef?.uid);
+  const isHeld = isHeldFor(volume, claim) && Boolean(volume.spec?.claimRef?.uid);
   if (isHeld) return volume;
   return {
     ...volume,

@@ -1,10 +1,11 @@
+import { selectedNodeAnnotation } from "../../api/volume-binding.ts";
 import type { Client } from "../../client/client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { WakeUp } from "../../lib/wake-up.ts";
 import type { NodeInfo } from "../node-info.ts";
 import type { ApiObjects } from "../snapshot.ts";
 import { withClaim, withNode } from "./assumed-volumes.ts";
-import { isFullyBound, keyOfClaim, selectedNodeAnnotation } from "./claim-facts.ts";
+import { isFullyBound, keyOfClaim } from "./claim-facts.ts";
 import { isReachable } from "./find-volume.ts";
 import type { VolumePlan } from "./plan-volumes.ts";
 

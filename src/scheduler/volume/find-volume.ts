@@ -1,9 +1,9 @@
 import { matcherOfSelector } from "../../api/node-matcher.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
-import { compareQuantities, parseQuantity, type Quantity } from "../../api/quantity.ts";
+import { compareQuantities, type Quantity } from "../../api/quantity.ts";
 import { type LabelSelector, type Labels, matchesLabels } from "../../api/selector.ts";
+import { classOf, isHeldFor, offersModes, sizeOf, whyUnfit } from "../../api/volume-binding.ts";
 import { readSelector } from "../affinity-term.ts";
-import { classOfClaim, classOfVolume, isMeantFor } from "./claim-facts.ts";
 
 const matchers = new WeakMap<PersistentVolume, (labels: Labels) => boolean>();
 
@@ -32,7 +32,6 @@ interface Search {
 export function findVolume({ claim, volumes, nodeLabels, taken }: Search): PersistentVolume | undefined {
   const wanted: Wish = {
     claim,
-    size: parseQuantity(claim.spec?.resources?.requests?.storage ?? "0"),
     hasSelector: claim.spec?.selector !== undefined,
     selector: readSelector(claim.spec?.selector),
   };
@@ -40,7 +39,7 @@ export function findVolume({ claim, volumes, nodeLabels, taken }: Search): Persi
   for (const volume of volumes) {
     if (taken.has(volume.metadata.name ?? "") || !couldServe(volume, wanted)) continue;
     const canReach = isReachable(volume, nodeLabels);
-    if (isMeantFor(volume, claim)) return canReach ? volume : undefined;
+    if (isHeldFor(volume, claim)) return canReach ? volume : undefined;
     if (!canReach || !isFree(volume, wanted)) continue;
     const size = sizeOf(volume);
     if (!smallest || compareQuantities(smallest.size, size) > 0) smallest = { volume, size };
@@ -50,28 +49,18 @@ export function findVolume({ claim, volumes, nodeLabels, taken }: Search): Persi
 
 interface Wish {
   readonly claim: PersistentVolumeClaim;
-  readonly size: Quantity;
   readonly hasSelector: boolean;
   readonly selector: LabelSelector | undefined;
 }
 
-function couldServe(volume: PersistentVolume, { claim, size }: Wish): boolean {
+function couldServe(volume: PersistentVolume, { claim }: Wish): boolean {
   const { spec, metadata } = volume;
-  if (spec?.claimRef && !isMeantFor(volume, claim)) return false;
-  if (compareQuantities(sizeOf(volume), size) < 0) return false;
-  if ((claim.spec?.volumeMode ?? "Filesystem") !== (spec?.volumeMode ?? "Filesystem")) return false;
-  if ((claim.spec?.volumeAttributesClassName ?? "") !== (spec?.volumeAttributesClassName ?? "")) return false;
-  return metadata.deletionTimestamp === undefined;
+  if (spec?.claimRef && !isHeldFor(volume, claim)) return false;
+  return metadata.deletionTimestamp === undefined && !whyUnfit(volume, claim);
 }
 
 function isFree(volume: PersistentVolume, { claim, selector, hasSelector }: Wish): boolean {
   if (volume.status?.phase !== "Available") return false;
   if (hasSelector && !(selector && matchesLabels(selector, volume.metadata.labels))) return false;
-  if (classOfVolume(volume) !== classOfClaim(claim)) return false;
-  const offered = volume.spec?.accessModes ?? [];
-  return (claim.spec?.accessModes ?? []).every((mode) => offered.includes(mode));
-}
-
-function sizeOf({ spec }: PersistentVolume): Quantity {
-  return parseQuantity(spec?.capacity?.storage ?? "0");
+  return classOf(volume) === classOf(claim) && offersModes(volume, claim);
 }

@@ -1,9 +1,10 @@
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
 import { compareQuantities, parseQuantity } from "../../api/quantity.ts";
+import { classOf, selectedNodeAnnotation } from "../../api/volume-binding.ts";
 import { labelOf, type NodeInfo } from "../node-info.ts";
 import type { PodInfo } from "../pod-info.ts";
 import type { ApiObjects } from "../snapshot.ts";
-import { classOfClaim, isDelayed, isFullyBound, selectedNodeAnnotation } from "./claim-facts.ts";
+import { isDelayed, isFullyBound } from "./claim-facts.ts";
 import { findVolume, isReachable } from "./find-volume.ts";
 
 /** A pod's claims, by what is still to be done for them. */
@@ -120,7 +121,7 @@ function planDelayed(
   const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
   const taken = new Set<string>();
   for (const claim of toMatch.sort(bySize)) {
-    const volumes = objects.volumesOfClass(classOfClaim(claim));
+    const volumes = objects.volumesOfClass(classOf(claim));
     const volume = findVolume({ claim, volumes, nodeLabels: node.labels, taken });
     if (volume) {
       taken.add(volume.metadata.name ?? "");
@@ -134,7 +135,7 @@ function planDelayed(
 }
 
 function canBeProvisioned(claim: PersistentVolumeClaim, node: NodeInfo, objects: ApiObjects): boolean {
-  const className = classOfClaim(claim);
+  const className = classOf(claim);
   const storageClass = objects.storageClass(className);
   if (!storageClass) throw new Error(`failed to find storage class "${className}"`);
   const { provisioner, allowedTopologies } = storageClass;

@@ -41,6 +41,12 @@ export async function loadOrCreateAuthority(directory: string, now: number): Pro
       `expired on ${certificate.validTo}; move it away and a new one is made for the same key`,
     );
   }
+  if (Date.parse(certificate.validFrom) > now) {
+    throw new PkiError(
+      certPath,
+      `is valid from ${certificate.validFrom}, and the clock says ${new Date(now).toUTCString()}; set the clock right, or move the file away and a new one is made for the same key`,
+    );
+  }
   return { cert, certificate, issuer: issuerOf(certificate, privateKey) };
 
   async function createCertificate(): Promise<string> {

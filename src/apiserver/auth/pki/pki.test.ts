@@ -81,6 +81,11 @@ describe("an existing directory", () => {
 
   test.each([
     ["expires soon", () => load(start + 336 * day), "apiserver.crt"],
+    [
+      "is not valid yet, since the clock went back",
+      () => load(start + 400 * day).then(() => load(start + day)),
+      "admin.crt",
+    ],
     ["lacks a host", () => load(start, ["new.example.com"]), "apiserver.crt"],
     ["is missing", async () => unlink(join(directory, "admin.key")).then(() => load()), "admin.crt"],
     ["is broken", async () => writeFile(join(directory, "admin.crt"), "x").then(() => load()), "admin.crt"],
@@ -131,6 +136,13 @@ describe("an existing directory", () => {
   test("an expired CA is an error that says what to do", async () => {
     await load();
     await expect(load(start + 3651 * day)).rejects.toThrow(/ca\.crt: expired on .*; move it away/);
+  });
+
+  test("a CA that is not valid yet is an error that says what the clock says", async () => {
+    await load();
+    await expect(load(start - day)).rejects.toThrow(
+      /ca\.crt: is valid from .*, and the clock says Sat, 28 Feb 2026 .*; set the clock right/,
+    );
   });
 
   test("a leaf is no CA", async () => {

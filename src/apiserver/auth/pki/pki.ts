@@ -96,6 +96,8 @@ function isGood({ cert }: KeyPair, authority: Authority, options: IssueOptions):
       organizations: subject.organizations ?? [],
     }) &&
     Date.parse(certificate.validTo) - now > renewBeforeMs &&
+    // Made before the clock was set back: nobody would accept it now.
+    Date.parse(certificate.validFrom) <= now &&
     certificate.verify(authority.certificate.publicKey) &&
     hosts.every(
       (host) => (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined,

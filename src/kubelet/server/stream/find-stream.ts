@@ -1,12 +1,13 @@
 import { status } from "@grpc/grpc-js";
 import type { Pod } from "../../../api/objects.ts";
+import { allContainersOf } from "../../../api/pod-containers.ts";
 import type { CriClient } from "../../../cri/cri-client.ts";
 import { isGrpcError } from "../../../lib/grpc-call.ts";
 import { runtimeContainerId } from "../container-id.ts";
 import { HttpError } from "../http-error.ts";
 import { findContainerStatus } from "../log/choose-log-container.ts";
 import type { RequestPath } from "../request-path.ts";
-import { containersOf, parseContainerPlace, requirePod, type ServedPods } from "../served-pods.ts";
+import { parseContainerPlace, requirePod, type ServedPods } from "../served-pods.ts";
 import { parseStreamOptions } from "./stream-options.ts";
 
 export interface StreamDeps {
@@ -27,7 +28,7 @@ export async function findStream(
   const containerId = runningContainerId(pod, place.container);
   if (kind === "attach") {
     // A process has a terminal or none from its start on, whatever the client would like.
-    const tty = containersOf(pod).find(({ name }) => name === place.container)?.tty ?? false;
+    const tty = allContainersOf(pod.spec).find(({ name }) => name === place.container)?.tty ?? false;
     const request = { ...options, tty, stderr: options.stderr && !tty, containerId };
     return askRuntime(() => cri.runtime.attach(request, { signal }));
   }

@@ -1,0 +1,78 @@
+import { defaultFeatures } from "../../src/api/feature-gates.ts";
+import type { Client } from "../../src/client/client.ts";
+import { connectCluster } from "../../src/client/create-client.ts";
+import { type ControllersOptions, runControllers } from "../../src/controllers/controller-manager.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createLogger, silentLogger } from "../../src/lib/logger.ts";
+import { createScheduler } from "../../src/scheduler/scheduler.ts";
+
+/** All controllers beside an API server, to be started and broken off. */
+export interface TestControllers {
+  startControllers(options?: Partial<ControllersOptions>): Promise<void>;
+  /** Breaks off in the middle of whatever they do. */
+  stopControllers(): Promise<void>;
+  /** How many requests they have made that are no lists and no watches. */
+  calls(): number;
+  /** How many of these change something. */
+  writes(): number;
+}
+
+/** `KINDLING_TEST_LOG` shows what the parts say. */
+export const testLogger = process.env.KINDLING_TEST_LOG
+  ? createLogger({ format: "text", level: "debug" })
+  : silentLogger;
+
+export function createTestControllers(
+  kubeconfig: string,
+  common: Partial<ControllersOptions> = {},
+): TestControllers {
+  let running: { stop: AbortController; done: Promise<void>; client: Client } | undefined;
+  const count = { calls: 0, writes: 0 };
+  return {
+    calls: () => count.calls,
+    writes: () => count.writes,
+    async startControllers(options) {
+      const stop = new AbortController();
+      const client = await connectCluster({ kubeconfig });
+      const counted = counting(client, count);
+      const parts = { client: counted, clock: systemClock, logger: testLogger, features: defaultFeatures };
+      running = { stop, done: runControllers({ ...parts, ...common, ...options }, stop.signal), client };
+    },
+    async stopControllers() {
+      if (!running) return;
+      const { stop, done, client } = running;
+      running = undefined;
+      // The connection first: what is under way does not get to its end.
+      client.close();
+      stop.abort(new Error("the test stops the controllers"));
+      await done;
+    },
+  };
+}
+
+/** Returns what stops it. */
+export async function startTestScheduler(kubeconfig: string): Promise<() => Promise<void>> {
+  const client = await connectCluster({ kubeconfig });
+  const stop = new AbortController();
+  const running = createScheduler({ client, clock: systemClock, logger: testLogger }).run(stop.signal);
+  return async () => {
+    stop.abort(new Error("the test stops the scheduler"));
+    await running;
+    client.close();
+  };
+}
+
+const reads = ["get", "request"] as const;
+const writes = ["create", "update", "patch", "delete", "deleteCollection"] as const;
+
+function counting(client: Client, count: { calls: number; writes: number }): Client {
+  const counted = [...reads, ...writes].map((verb) => [
+    verb,
+    (...args: unknown[]) => {
+      count.calls++;
+      if (writes.some((write) => write === verb)) count.writes++;
+      return Reflect.apply(client[verb], client, args);
+    },
+  ]);
+  return { ...client, ...Object.fromEntries(counted) };
+}
