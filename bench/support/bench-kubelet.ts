@@ -9,12 +9,14 @@ export interface BenchKubeletOptions {
   readonly folder: string;
   readonly kubeconfig: string;
   readonly endpoint: string;
+  /** More of its configuration. */
+  readonly config?: object;
 }
 
 /** Our kubelet in a process of its own. */
 export async function startKubelet(options: BenchKubeletOptions): Promise<MeasuredProcess> {
   const { program, nodeName, folder, kubeconfig, endpoint } = options;
-  const config = await writeConfiguration(folder, { port: 0 });
+  const config = await writeConfiguration(folder, { port: 0, ...options.config });
   return startProcess([
     process.execPath,
     program,

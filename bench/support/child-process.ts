@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** A process whose cost is measured from outside. */
-export interface MeasuredProcess {
-  readonly pid: number;
+/** What a process costs, seen from outside. */
+export interface ProcessCost {
   residentMegabytes(): number;
   /** Used so far, in user and kernel mode. */
   cpuSeconds(): number;
+}
+
+export interface MeasuredProcess extends ProcessCost {
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -17,18 +20,24 @@ export function startProcess(command: readonly string[], env = process.env): Mea
   if (pid === undefined) throw new Error(`${program} cannot be started`);
   return {
     pid,
+    ...costOf(pid),
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+export function costOf(pid: number): ProcessCost {
+  return {
     residentMegabytes: () => Number(/VmRSS:\s+(\d+)/.exec(read(pid, "status"))?.[1]) / 1_024,
     cpuSeconds() {
       // The name in parentheses may hold anything; the times are the 12th and 13th field behind it.
       const stat = read(pid, "stat");
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond;
-    },
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGTERM");
-      await ended;
     },
   };
 }

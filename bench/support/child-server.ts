@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { costOf, type ProcessCost } from "./child-process.ts";
 
-export interface ChildServer {
+export interface ChildServer extends ProcessCost {
   readonly url: string;
   /** From launch to the line that says where it listens. */
   readonly startMs: number;
-  residentMegabytes(): number;
   stop(): Promise<void>;
 }
 
@@ -18,10 +17,7 @@ export async function startChildServer(file: string, args: readonly string[]): P
   return {
     url,
     startMs: performance.now() - startedAt,
-    residentMegabytes: () => {
-      const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
-      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024;
-    },
+    ...costOf(child.pid ?? 0),
     stop: () =>
       new Promise((resolve) => {
         child.once("exit", () => resolve());

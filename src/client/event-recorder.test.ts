@@ -47,6 +47,19 @@ describe("an event recorder", () => {
     await stop();
   });
 
+  test("says how long events wait, also while one does", async () => {
+    let answer = (_: ScriptedAnswer) => {};
+    const { recorder, clock, stop } = start(() => new Promise((resolve) => (answer = resolve)));
+    expect(recorder.waitMs()).toBe(0);
+    recorder.record(about("a"), said);
+    await clock.advance(300);
+    expect(recorder.waitMs()).toBe(300);
+    answer({});
+    await clock.advance(1_000);
+    expect(recorder.waitMs()).toBe(300);
+    await stop();
+  });
+
   test("creates an event anew when the one to count up is gone", async () => {
     const { recorder, clock, requests, stop } = start((_, method) =>
       method === "PATCH" ? { status: 404, body: { kind: "Status", code: 404, reason: "NotFound" } } : {},

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../api/objects.ts";
+import type { Event, KubeObject } from "../api/objects.ts";
 import { StatusError } from "../api/status-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -31,9 +31,11 @@ export interface RunningEventRecorder extends EventRecorder {
   run(signal: AbortSignal): Promise<void>;
   /** How many could not be written. Those that say too much about one object are not among them. */
   dropped(): number;
+  /** From being recorded to being written, the newest that is known: how busy the server is, as seen from here. */
+  waitMs(): number;
 }
 
-type Writing = Exclude<CorrelatedEvent, { kind: "spam" }>;
+type Writing = Exclude<CorrelatedEvent, { kind: "spam" }> & { readonly recordedAt: number };
 
 const maxQueued = 1_000;
 const maxTries = 12;
@@ -49,6 +51,7 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
   const queue: Writing[] = [];
   let wake: (() => void) | undefined;
   let dropped = 0;
+  let lastWaitMs = 0;
   let lastName = 0n;
 
   /** The clock counts milliseconds, names count nanoseconds: the rest is chance, and never the same twice. */
@@ -58,7 +61,7 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
     return lastName;
   }
 
-  function drop({ event }: Writing, why: string, error?: unknown): void {
+  function drop(event: Event, why: string, error?: unknown): void {
     dropped++;
     const { reason, message, involvedObject: about } = event;
     logger.debug("dropped an event", {
@@ -92,8 +95,8 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
       try {
         return await write(writing, signal);
       } catch (error) {
-        if (!isWorthRetrying(error)) return drop(writing, "the server refused it", error);
-        if (tries === maxTries) return drop(writing, "the server cannot be reached", error);
+        if (!isWorthRetrying(error)) return drop(writing.event, "the server refused it", error);
+        if (tries === maxTries) return drop(writing.event, "the server cannot be reached", error);
         const delayMs = Math.min(slowestRetryMs, firstRetryMs * 2 ** tries) * (0.5 + random() / 2);
         await clock.sleep(delayMs, signal);
       }
@@ -109,7 +112,7 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
         }
       });
     } catch (error) {
-      for (const left of queue.splice(0)) drop(left, "the recorder stopped", error);
+      for (const left of queue.splice(0)) drop(left.event, "the recorder stopped", error);
     }
   }
 
@@ -119,11 +122,12 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
       const made = makeEvent(about, event, { source, now, nanoseconds: nextName(now) });
       const correlated = correlator.correlate(made, now);
       if (correlated.kind === "spam") return;
-      if (queue.length >= maxQueued) return drop(correlated, "too many events are waiting");
-      queue.push(correlated);
+      if (queue.length >= maxQueued) return drop(correlated.event, "too many events are waiting");
+      queue.push({ ...correlated, recordedAt: now });
       wake?.();
     },
     dropped: () => dropped,
+    waitMs: () => Math.max(lastWaitMs, queue[0] ? clock.now() - queue[0].recordedAt : 0),
     async run(signal) {
       signal.addEventListener("abort", () => wake?.(), { once: true });
       while (!signal.aborted) {
@@ -131,6 +135,7 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
         if (next) {
           // It stays at the head until it is written: stopped in the middle, it is among those that are left.
           await writePatiently(next, signal).catch(() => {});
+          lastWaitMs = clock.now() - next.recordedAt;
           if (!signal.aborted) queue.shift();
         } else {
           await new Promise<void>((resolve) => {

@@ -111,7 +111,12 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     metrics: createProbeMetrics(registry),
     hostIp: () => node().hostIps[0],
   });
-  const images = createImagePuller({ ...common, recorder, getSecret: objects.getSecret });
+  const images = createImagePuller({
+    ...common,
+    recorder,
+    eventWaitMs: recorder.waitMs,
+    getSecret: objects.getSecret,
+  });
   const writer = createStatusWriter(common);
   const services = createInformer({ ...common, resource: "services" });
   const runtimeClasses = createInformer({ ...common, resource: "runtimeclasses" });

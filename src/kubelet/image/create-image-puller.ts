@@ -15,6 +15,7 @@ import { quoteGo } from "../volume/quote-go.ts";
 import { applyDefaultTag } from "./image-name.ts";
 import type { ImagePuller, ImageRequest } from "./image-puller.ts";
 import { createProgressBoard } from "./progress-board.ts";
+import { createProgressPace } from "./progress-pace.ts";
 import { createPullBackoff } from "./pull-backoff.ts";
 import { explainPullFailure } from "./pull-failure.ts";
 import { findPullLogins, type SecretGetter } from "./pull-logins.ts";
@@ -26,6 +27,8 @@ export interface ImagePullerOptions {
   /** Undefined when there is no such secret. */
   readonly getSecret: SecretGetter;
   readonly recorder: EventRecorder;
+  /** How long events take to be written at the moment: progress is told less often when they take long. */
+  readonly eventWaitMs?: () => number;
   readonly config: Pick<
     KubeletConfiguration,
     "serializeImagePulls" | "maxParallelImagePulls" | "imagePullProgress" | "noProgressTimeoutSeconds"
@@ -51,7 +54,14 @@ export function createImagePuller(options: ImagePullerOptions): ImagePuller {
   );
   const backoff = createPullBackoff();
   const board = createProgressBoard();
-  const tracking = { cri, clock, board, every, runtimePull };
+  const tracking = {
+    cri,
+    clock,
+    board,
+    every,
+    mayTell: createProgressPace(options.eventWaitMs ?? (() => 0)),
+    runtimePull,
+  };
 
   async function ensureImage(request: ImageRequest): Promise<string> {
     const { pod, container, runtimeHandler, signal } = request;

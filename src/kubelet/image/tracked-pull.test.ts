@@ -47,6 +47,37 @@ test("3542-6 by size", async () => {
   ]);
 });
 
+test("3542-11 however many images are pulled at once, a node tells of one a second, and of each in its turn", async () => {
+  const minutes = Array.from({ length: 180 }, (_, i) => ({
+    atMs: (i + 1) * 1_000,
+    offset: i + 1,
+    total: 4 * gib,
+  }));
+  const told: { atMs: number; image: string | undefined }[] = [];
+  const { ensure, clock } = setUpPuller(
+    { reports: minutes },
+    {
+      config: { ...defaultKubeletConfiguration, serializeImagePulls: false },
+      recorder: {
+        record: (_about, { message }) => {
+          const image = /^Pulling Container image (\S+):/.exec(message)?.[1];
+          if (image) told.push({ atMs: clock.now(), image });
+        },
+      },
+    },
+  );
+  const images = Array.from({ length: 60 }, (_, i) => `app-${i}`);
+  const pulling = images.map((image) => ensure({ image }));
+  await clock.advance(179_000);
+  const gaps = told.slice(1).map(({ atMs }, i) => atMs - (told[i]?.atMs ?? 0));
+  expect(Math.min(...gaps)).toBe(1_000);
+  expect(told.length).toBeGreaterThan(140);
+  const turns = images.map((image) => told.filter((each) => each.image === image).length);
+  expect(Math.min(...turns)).toBeGreaterThanOrEqual(2);
+  await clock.advance(2_000);
+  await Promise.all(pulling);
+});
+
 test("3542-5 none: the runtime is asked for no reports, the timeout stays", async () => {
   const config = { ...defaultKubeletConfiguration, imagePullProgress: { kind: "none" } } as const;
   const { ensure, withProgress } = setUpPuller({}, { config });

@@ -32,6 +32,8 @@ export interface TrackedPullOptions {
   readonly board: ProgressBoard;
   /** When the pod's events tell of it. */
   readonly every: ImagePullProgress;
+  /** Whether the node may tell of this one of its pulls now; having been asked, it has. */
+  readonly mayTell: (pull: object, now: number) => boolean;
   readonly runtimePull: (call: RuntimePullCall) => Promise<string>;
 }
 
@@ -40,7 +42,7 @@ export async function trackedPull(
   options: TrackedPullOptions,
   { logins, ...pull }: Pull & { logins: readonly RegistryLogin[] },
 ): Promise<Pulled> {
-  const { clock, board, every } = options;
+  const { clock, board, every, mayTell } = options;
   const { pod, container, image, say } = pull;
   const startedAt = clock.now();
   const posted = board.post(pod.metadata.uid ?? "", {
@@ -57,7 +59,7 @@ export async function trackedPull(
     const now = clock.now();
     // The next login, or a server that began anew, starts from nothing.
     if (report.offset < told.offset) told = { ...told, offset: report.offset };
-    if (!isEventDue(every, told, { ...report, now })) return;
+    if (!isEventDue(every, told, { ...report, now }) || !mayTell(posted, now)) return;
     told = { atMs: now, offset: report.offset };
     say("Normal", "Pulling", progressMessage(image, report));
   }
@@ -75,8 +77,8 @@ async function tryLogins(
   attempt: Pull & { logins: readonly RegistryLogin[]; onReport: (report: PullReport) => void },
 ): Promise<string> {
   const { pod, spec, logins, signal, onReport } = attempt;
-  const { name = "", namespace = "", uid = "" } = pod.metadata;
-  const sandboxConfig = PodSandboxConfig.fromPartial({ metadata: { name, namespace, uid } });
+  const { name = "", namespace = "", uid = "", annotations = {} } = pod.metadata;
+  const sandboxConfig = PodSandboxConfig.fromPartial({ metadata: { name, namespace, uid }, annotations });
   const errors: unknown[] = [];
   for (const login of logins.length > 0 ? logins : [undefined]) {
     const auth = login && AuthConfig.fromPartial(login);

@@ -1,0 +1,131 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Pod } from "../../src/api/objects.ts";
+import type { Client } from "../../src/client/client.ts";
+import { createEventRecorder, type RunningEventRecorder } from "../../src/client/event-recorder.ts";
+import type { CriClient } from "../../src/cri/cri-client.ts";
+import { defaultKubeletConfiguration } from "../../src/kubelet/configuration/kubelet-configuration.ts";
+import { createImagePuller } from "../../src/kubelet/image/create-image-puller.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+
+interface Storm {
+  readonly client: Client;
+  readonly nodes: number;
+  readonly pullsPerNode: number;
+  readonly withProgress: boolean;
+}
+
+export interface RunningStorm {
+  /** Events that kubelets wanted to be written, and those that they gave up. */
+  readonly counts: () => { readonly recorded: number; readonly progress: number; readonly dropped: number };
+  /** Until no kubelet has an event left that it began with. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Kubelets here report once in so many seconds; real ones each second, which the API server does not see. */
+const reportEverySeconds = 5;
+const total = 64 * 2 ** 30;
+
+/** The image pullers and event recorders of so many kubelets, real ones, with runtimes whose pulls never end. */
+export function startPullStorm({ client, nodes, pullsPerNode, withProgress }: Storm): RunningStorm {
+  const stop = new AbortController();
+  const beats = createBeats(stop.signal);
+  let recorded = 0;
+  let progress = 0;
+  const recorders: RunningEventRecorder[] = [];
+  const running: Promise<unknown>[] = [];
+  for (let node = 0; node < nodes; node++) {
+    const host = `node-${node}`;
+    const recorder = createEventRecorder({
+      client,
+      component: "kubelet",
+      host,
+      clock: systemClock,
+      logger: silentLogger,
+    });
+    recorders.push(recorder);
+    const puller = createImagePuller({
+      cri: { images: endlessPulls(beats, node) },
+      getSecret: async () => undefined,
+      recorder: {
+        record(about, event) {
+          recorded++;
+          if (event.message.includes("Container image")) progress++;
+          recorder.record(about, event);
+        },
+      },
+      eventWaitMs: recorder.waitMs,
+      config: { ...defaultKubeletConfiguration, serializeImagePulls: false },
+      features: { ImagePullProgress: withProgress },
+      clock: systemClock,
+      logger: silentLogger,
+    });
+    running.push(recorder.run(stop.signal));
+    for (let i = 0; i < pullsPerNode; i++) {
+      const pod = podOf(node, i);
+      const container = { name: "c", image: `registry.example/app-${i}:1` };
+      running.push(puller.ensureImage({ pod, container, runtimeHandler: "", signal: stop.signal }));
+    }
+  }
+  return {
+    counts: () => ({
+      recorded,
+      progress,
+      dropped: recorders.reduce((sum, recorder) => sum + recorder.dropped(), 0),
+    }),
+    async settled() {
+      while (recorders.some(({ waitMs }) => waitMs() > 5_000)) await delay(500);
+    },
+    async stop() {
+      stop.abort();
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** One timer for all: each node has its own second of the interval. */
+function createBeats(signal: AbortSignal) {
+  const waiting = Array.from({ length: reportEverySeconds }, () => new Set<() => void>());
+  let second = 0;
+  const timer = setInterval(() => {
+    const turn = waiting[second++ % reportEverySeconds];
+    const woken = [...(turn ?? [])];
+    turn?.clear();
+    for (const wake of woken) wake();
+  }, 1_000);
+  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  return (node: number) => new Promise<void>((resolve) => waiting[node % reportEverySeconds]?.add(resolve));
+}
+
+function endlessPulls(beats: (node: number) => Promise<void>, node: number): CriClient["images"] {
+  const images: Partial<CriClient["images"]> = {
+    imageStatus: async () => ({ image: undefined, info: {} }),
+    pullImage: () => new Promise<never>(() => {}),
+    async *pullImageWithProgress(_request, call) {
+      for (let offset = 2 ** 20; !call?.signal?.aborted; offset += 100 * 2 ** 20) {
+        const abort = new Promise<void>((resolve) =>
+          call?.signal?.addEventListener("abort", () => resolve(), { once: true }),
+        );
+        yield {
+          imageRef: "",
+          offset: { value: BigInt(offset) },
+          total: { value: BigInt(total) },
+          details: [],
+        };
+        await Promise.race([beats(node), abort]);
+      }
+    },
+  };
+  return images as CriClient["images"];
+}
+
+function podOf(node: number, index: number): Pod {
+  const name = `storm-${node}-${index}`;
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default", uid: `uid-${name}` },
+    spec: { containers: [] },
+  };
+}

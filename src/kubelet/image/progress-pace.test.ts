@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { createProgressPace } from "./progress-pace.ts";
+
+const [a, b, c] = [{}, {}, {}];
+
+test("one at a time, in the order in which they began to wait", () => {
+  const mayTell = createProgressPace(() => 0);
+  expect(mayTell(a, 0)).toBe(true);
+  expect([b, c, a].map((pull) => mayTell(pull, 500))).toEqual([false, false, false]);
+  expect([a, b, c].map((pull) => mayTell(pull, 1_000))).toEqual([false, true, false]);
+  expect([a, b, c].map((pull) => mayTell(pull, 2_000))).toEqual([false, false, true]);
+  expect([a, b, c].map((pull) => mayTell(pull, 3_000))).toEqual([true, false, false]);
+});
+
+test("one that asks no more holds nobody up", () => {
+  const mayTell = createProgressPace(() => 0);
+  expect(mayTell(a, 0)).toBe(true);
+  expect(mayTell(b, 500)).toBe(false);
+  expect(mayTell(c, 1_500)).toBe(false);
+  expect(mayTell(c, 2_500)).toBe(false);
+  expect(mayTell(c, 3_500)).toBe(true);
+});
+
+test("a server that is slow to take events is told less", () => {
+  let waitMs = 500;
+  const mayTell = createProgressPace(() => waitMs);
+  expect(mayTell(a, 0)).toBe(true);
+  expect(mayTell(a, 9_999)).toBe(false);
+  expect(mayTell(a, 10_000)).toBe(true);
+  waitMs = 10;
+  expect(mayTell(a, 11_000)).toBe(true);
+});
