@@ -47,16 +47,16 @@ describe("an event recorder", () => {
     await stop();
   });
 
-  test("says how long events wait, also while one does", async () => {
+  test("says how long the server takes for an event, also while it does", async () => {
     let answer = (_: ScriptedAnswer) => {};
     const { recorder, clock, stop } = start(() => new Promise((resolve) => (answer = resolve)));
-    expect(recorder.waitMs()).toBe(0);
+    expect(recorder.writeMs()).toBe(0);
     recorder.record(about("a"), said);
     await clock.advance(300);
-    expect(recorder.waitMs()).toBe(300);
+    expect(recorder.writeMs()).toBe(300);
     answer({});
     await clock.advance(1_000);
-    expect(recorder.waitMs()).toBe(300);
+    expect(recorder.writeMs()).toBe(300);
     await stop();
   });
 

@@ -31,11 +31,11 @@ export interface RunningEventRecorder extends EventRecorder {
   run(signal: AbortSignal): Promise<void>;
   /** How many could not be written. Those that say too much about one object are not among them. */
   dropped(): number;
-  /** From being recorded to being written, the newest that is known: how busy the server is, as seen from here. */
-  waitMs(): number;
+  /** How long the newest write took, or takes so far: how busy the server is, as seen from here. */
+  writeMs(): number;
 }
 
-type Writing = Exclude<CorrelatedEvent, { kind: "spam" }> & { readonly recordedAt: number };
+type Writing = Exclude<CorrelatedEvent, { kind: "spam" }>;
 
 const maxQueued = 1_000;
 const maxTries = 12;
@@ -51,7 +51,8 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
   const queue: Writing[] = [];
   let wake: (() => void) | undefined;
   let dropped = 0;
-  let lastWaitMs = 0;
+  let lastWriteMs = 0;
+  let writingSince: number | undefined;
   let lastName = 0n;
 
   /** The clock counts milliseconds, names count nanoseconds: the rest is chance, and never the same twice. */
@@ -123,19 +124,21 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
       const correlated = correlator.correlate(made, now);
       if (correlated.kind === "spam") return;
       if (queue.length >= maxQueued) return drop(correlated.event, "too many events are waiting");
-      queue.push({ ...correlated, recordedAt: now });
+      queue.push(correlated);
       wake?.();
     },
     dropped: () => dropped,
-    waitMs: () => Math.max(lastWaitMs, queue[0] ? clock.now() - queue[0].recordedAt : 0),
+    writeMs: () => Math.max(lastWriteMs, writingSince === undefined ? 0 : clock.now() - writingSince),
     async run(signal) {
       signal.addEventListener("abort", () => wake?.(), { once: true });
       while (!signal.aborted) {
         const next = queue[0];
         if (next) {
           // It stays at the head until it is written: stopped in the middle, it is among those that are left.
+          writingSince = clock.now();
           await writePatiently(next, signal).catch(() => {});
-          lastWaitMs = clock.now() - next.recordedAt;
+          lastWriteMs = clock.now() - writingSince;
+          writingSince = undefined;
           if (!signal.aborted) queue.shift();
         } else {
           await new Promise<void>((resolve) => {

@@ -114,7 +114,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
   const images = createImagePuller({
     ...common,
     recorder,
-    eventWaitMs: recorder.waitMs,
+    eventWriteMs: recorder.writeMs,
     getSecret: objects.getSecret,
   });
   const writer = createStatusWriter(common);

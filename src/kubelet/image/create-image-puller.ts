@@ -27,8 +27,8 @@ export interface ImagePullerOptions {
   /** Undefined when there is no such secret. */
   readonly getSecret: SecretGetter;
   readonly recorder: EventRecorder;
-  /** How long events take to be written at the moment: progress is told less often when they take long. */
-  readonly eventWaitMs?: () => number;
+  /** How long an event takes to be written at the moment: progress is told less often when they take long. */
+  readonly eventWriteMs?: () => number;
   readonly config: Pick<
     KubeletConfiguration,
     "serializeImagePulls" | "maxParallelImagePulls" | "imagePullProgress" | "noProgressTimeoutSeconds"
@@ -59,7 +59,7 @@ export function createImagePuller(options: ImagePullerOptions): ImagePuller {
     clock,
     board,
     every,
-    mayTell: createProgressPace(options.eventWaitMs ?? (() => 0)),
+    mayTell: createProgressPace(options.eventWriteMs ?? (() => 0)),
     runtimePull,
   };
 

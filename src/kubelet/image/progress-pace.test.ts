@@ -22,11 +22,11 @@ test("one that asks no more holds nobody up", () => {
 });
 
 test("a server that is slow to take events is told less", () => {
-  let waitMs = 500;
-  const mayTell = createProgressPace(() => waitMs);
+  let writeMs = 500;
+  const mayTell = createProgressPace(() => writeMs);
   expect(mayTell(a, 0)).toBe(true);
   expect(mayTell(a, 9_999)).toBe(false);
   expect(mayTell(a, 10_000)).toBe(true);
-  waitMs = 10;
+  writeMs = 10;
   expect(mayTell(a, 11_000)).toBe(true);
 });

@@ -1,6 +1,6 @@
 const atMostEveryMs = 1_000;
 /** How many times as long as its events take to be written a node leaves the API server in peace. */
-const restPerWait = 20;
+const restPerWrite = 20;
 /** Reports come each second: who has not asked for so long has nothing to tell any more, or has ended. */
 const forgottenAfterMs = 3_000;
 
@@ -9,14 +9,14 @@ const forgottenAfterMs = 3_000;
  * when the server is slow to take events: 5,000 nodes may be sharing it. Who is told to wait asks again with its next
  * report, and has its turn before those that came later.
  */
-export function createProgressPace(eventWaitMs: () => number): (pull: object, now: number) => boolean {
+export function createProgressPace(eventWriteMs: () => number): (pull: object, now: number) => boolean {
   /** In the order in which they began to wait, with the time they last asked. */
   const waiting = new Map<object, number>();
   let lastAt = Number.NEGATIVE_INFINITY;
 
   return (pull, now) => {
     waiting.set(pull, now);
-    if (now - lastAt < Math.max(atMostEveryMs, restPerWait * eventWaitMs())) return false;
+    if (now - lastAt < Math.max(atMostEveryMs, restPerWrite * eventWriteMs())) return false;
     for (const [first, askedAt] of waiting) {
       if (first !== pull && now - askedAt < forgottenAfterMs) return false;
       waiting.delete(first);
