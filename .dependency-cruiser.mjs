@@ -15,6 +15,10 @@ const mayImport = {
   simulated: ["cri", "lib"],
   // The monitor keeps first-seen times in the embedded store.
   monitor: ["client", "store", "api", "lib"],
+  // Brings up clusters of its own and shows what they do.
+  tour: ["cluster", "client", "runtime", "monitor", "api", "lib"],
+  // What users import: clusters for their tests.
+  testing: ["cluster", "simulated", "client", "monitor", "api", "lib"],
   // The composition root: the only folder that knows every part.
   cluster: [
     "apiserver",

@@ -1,14 +1,17 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
     // Unit tests live beside the code; test/ holds what crosses layers, with real servers on real sockets.
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts"], testTimeout: 10_000 } },
+      { test: { name: "unit", include: ["{src,dashboard}/**/*.test.ts"], testTimeout: 10_000 } },
       {
         test: {
           name: "integration",
-          include: ["test/**/*.test.ts"],
+          include: ["{test,examples}/**/*.test.ts"],
+          // Examples import the package as its users do.
+          alias: { kindling: fileURLToPath(new URL("src/testing/start-cluster.ts", import.meta.url)) },
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // What is waited for comes; on a busy machine it takes longer than vitest's second.

@@ -1,13 +1,18 @@
-// Bundles the command. Each subcommand becomes its own chunk, so that starting one never pays for the others.
+// Bundles the command, the library and the web page. Each subcommand becomes its own chunk, so that starting one never pays for the others.
 import { chmod, rm } from "node:fs/promises";
 import { build } from "esbuild";
+import { build as buildPage } from "vite";
+import { buildTypes } from "./build-types.mjs";
 
 await import("./generate-schema.mjs");
 
 await rm("dist", { recursive: true, force: true });
+const page = buildPage({ configFile: "dashboard/vite.config.mjs" });
 await build({
   entryPoints: {
     kindling: "src/cli/main.ts",
+    // What `import { startCluster } from "kindling"` gives.
+    "start-cluster": "src/testing/start-cluster.ts",
     // Runs in a process of its own, away from the daemon's event loop.
     "unpack-process": "src/runtime/snapshot/unpack-process.ts",
   },
@@ -28,4 +33,6 @@ await build({
   },
   logLevel: "warning",
 });
+await page;
 await chmod("dist/kindling.js", 0o755);
+buildTypes("dist/types");

@@ -51,6 +51,8 @@ from_own_suite docker-registry docker-registry
 from_own_suite skopeo skopeo
 from_own_suite umoci umoci
 from_own_suite containerd containerd
+from_own_suite prometheus prometheus
+from_own_suite chromium chromium
 # An older and a newer kubectl: users have both.
 from_suite trixie kubectl kubectl-trixie
 from_suite forky kubectl kubectl-forky

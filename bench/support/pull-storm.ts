@@ -112,23 +112,28 @@ function createBeats(signal: AbortSignal) {
 function endlessPulls(beats: (node: number) => Promise<void>, node: number): CriClient["images"] {
   const images: Partial<CriClient["images"]> = {
     imageStatus: async () => ({ image: undefined, info: {} }),
-    pullImage: () => new Promise<never>(() => {}),
+    pullImage: (_request, call) => aborted(call?.signal),
     async *pullImageWithProgress(_request, call) {
-      for (let offset = 2 ** 20; !call?.signal?.aborted; offset += 100 * 2 ** 20) {
-        const abort = new Promise<void>((resolve) =>
-          call?.signal?.addEventListener("abort", () => resolve(), { once: true }),
-        );
+      const ended = aborted(call?.signal);
+      for (let offset = 2 ** 20; ; offset += 100 * 2 ** 20) {
         yield {
           imageRef: "",
           offset: { value: BigInt(offset) },
           total: { value: BigInt(total) },
           details: [],
         };
-        await Promise.race([beats(node), abort]);
+        await Promise.race([beats(node), ended]);
       }
     },
   };
   return images as CriClient["images"];
+}
+
+/** Rejects when its caller gives up. */
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) =>
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true }),
+  );
 }
 
 function podOf(node: number, index: number): Pod {

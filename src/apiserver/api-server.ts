@@ -225,6 +225,7 @@ function listen(server: Server, { host, port }: { host: string; port: number }):
       reject(
         new Error(
           `port ${port} of ${host} is in use by another process; choose another with --listen ${host}:PORT`,
+          { cause: error },
         ),
       );
     });

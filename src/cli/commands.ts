@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { CommandContext } from "./command-context.ts";
 
 interface CommandEntry {
   readonly name: string;
@@ -9,7 +10,7 @@ interface CommandEntry {
 
 interface CommandModule {
   /** Adds options, examples and the action. */
-  configure(command: Command): void;
+  configure(command: Command, context: CommandContext): void;
 }
 
 /** Every command of `kindling`, in the order that help shows them. */
@@ -18,6 +19,21 @@ export const commands: readonly CommandEntry[] = [
     name: "up",
     summary: "bring up a cluster in one process",
     load: () => import("./command/up.ts"),
+  },
+  {
+    name: "status",
+    summary: "say whether a cluster runs, and what is in it",
+    load: () => import("./command/status.ts"),
+  },
+  {
+    name: "down",
+    summary: "stop a cluster, and its containers on request",
+    load: () => import("./command/down.ts"),
+  },
+  {
+    name: "reset",
+    summary: "stop a cluster and remove all that it has left on this machine",
+    load: () => import("./command/reset.ts"),
   },
   {
     name: "apiserver",
@@ -45,6 +61,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./command/runtime.ts"),
   },
   {
+    name: "monitor",
+    summary: "measure how the pods of any cluster start, and show it",
+    load: () => import("./command/monitor.ts"),
+  },
+  {
     name: "why",
     summary: "say what a pod waits for, and what would help",
     load: () => import("./command/why.ts"),
@@ -55,8 +76,18 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./command/pull.ts"),
   },
   {
+    name: "tour",
+    summary: "show the five features live, in about a minute",
+    load: () => import("./command/tour.ts"),
+  },
+  {
     name: "features",
     summary: "list feature gates with their stage and state",
     load: () => import("./command/features.ts"),
+  },
+  {
+    name: "completion",
+    summary: "print a script that completes commands and options in a shell",
+    load: () => import("./command/completion.ts"),
   },
 ];

@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { ControlPlaneOptions } from "../cluster/control-plane.ts";
+import { findPortHolder } from "../cluster/find-port-holder.ts";
+import { explainStart } from "./explain-start.ts";
 import { featureGatesOption } from "./feature-gates-option.ts";
 import { listenOption } from "./listen-option.ts";
 import { addLogOptions, loggerOf } from "./log-options.ts";
@@ -43,6 +45,8 @@ export async function runControlPlane<Started extends { close(): Promise<void> }
       kubeconfig,
       tokenFile,
       logger: loggerOf(flags),
+    }).catch(async (error: unknown) => {
+      throw await explainStart(error, { dataDir: resolve(dataDir), holderOf: findPortHolder });
     });
     process.stdout.write(announce(started));
     if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { StoreOptions } from "../cluster/control-plane.ts";
+import { dataDirOption } from "./data-dir-option.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface StoreFlags {
@@ -17,7 +16,7 @@ export interface StoreFlags {
 /** `--data-dir`, `--store` and where etcd is. */
 export function addStoreOptions(command: Command): Command {
   return command
-    .option("--data-dir <dir>", "where the cluster keeps its data", join(homedir(), ".kindling"))
+    .addOption(dataDirOption())
     .addOption(
       new Option("--store <backend>", "where objects are kept")
         .choices(["lmdb", "memory", "etcd"])

@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Client, ObjectTypes, ResourceName, Selection } from "./client.ts";
-import { type Change, createObjectCache } from "./object-cache.ts";
+import { type Change, createObjectCache, type ObjectCache } from "./object-cache.ts";
 import { reflect } from "./reflector.ts";
 
 export type { Change };
@@ -11,6 +11,8 @@ export interface InformerOptions<Name extends ResourceName> extends Omit<Selecti
   readonly resource: Name;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What to keep of each object, its name, version and uid at least; all of it unless told. */
+  readonly trim?: (object: ObjectTypes[Name]) => ObjectTypes[Name];
   /** Named functions from an object to the values under which `byIndex` finds it. */
   readonly indexes?: Readonly<Record<string, (object: ObjectTypes[Name]) => readonly string[]>>;
 }
@@ -32,7 +34,7 @@ export interface Informer<T> {
 export function createInformer<Name extends ResourceName>(
   options: InformerOptions<Name>,
 ): Informer<ObjectTypes[Name]> {
-  const { client, resource, clock, logger, indexes = {}, ...selection } = options;
+  const { client, resource, clock, logger, indexes = {}, trim, ...selection } = options;
   const { namespace, labelSelector, fieldSelector } = selection;
   const selected = { namespace, labelSelector, fieldSelector };
   const handlers: ((change: Change<ObjectTypes[Name]>) => void)[] = [];
@@ -64,7 +66,7 @@ export function createInformer<Name extends ResourceName>(
         {
           list: (page) => client.list(resource, { ...selected, ...page }),
           watch: (start) => client.watch(resource, { ...selected, ...start }),
-          cache,
+          cache: trim ? trimming(cache, trim) : cache,
           onListed: () => settle?.resolve(),
           clock,
           logger,
@@ -73,6 +75,21 @@ export function createInformer<Name extends ResourceName>(
         signal,
       );
       settle?.reject(signal.reason);
+    },
+  };
+}
+
+/** Trims before anything is kept or told. */
+function trimming<T>(
+  { put, remove, beginList }: Pick<ObjectCache<T>, "put" | "remove" | "beginList">,
+  trim: (object: T) => T,
+) {
+  return {
+    put: (object: T) => put(trim(object)),
+    remove: (object: T) => remove(trim(object)),
+    beginList() {
+      const { add, complete } = beginList();
+      return { add: (object: T) => add(trim(object)), complete };
     },
   };
 }

@@ -80,6 +80,28 @@ describe("an object cache", () => {
     expect([...cache.list()]).toHaveLength(3);
   });
 
+  test("says what comes out of a list: in between, anything may have happened", () => {
+    const told: string[] = [];
+    const cache = createObjectCache<KubeObject>({}, ({ kind, object: { metadata }, listed }) => {
+      told.push(`${kind} ${metadata.name}${listed ? " listed" : ""}`);
+    });
+    cache.put(object("a", "1"));
+    cache.put(object("b", "2"));
+    const intake = cache.beginList();
+    intake.add(object("a", "3"));
+    intake.add(object("c", "4"));
+    intake.complete();
+    cache.remove(object("a", "5"));
+    expect(told).toEqual([
+      "added a",
+      "added b",
+      "changed a listed",
+      "added c listed",
+      "deleted b listed",
+      "deleted a",
+    ]);
+  });
+
   test("knows objects without a namespace by their name", () => {
     const { cache } = createCache();
     cache.put({ apiVersion: "v1", kind: "Node", metadata: { name: "n1", resourceVersion: "1" } });

@@ -1,9 +1,13 @@
 import type { KubeObject } from "../api/objects.ts";
 
-export type Change<T> =
+export type Change<T> = (
   | { readonly kind: "added"; readonly object: T }
   | { readonly kind: "changed"; readonly object: T; readonly previous: T }
-  | { readonly kind: "deleted"; readonly object: T };
+  | { readonly kind: "deleted"; readonly object: T }
+) & {
+  /** It comes out of a list: the net effect of whatever happened since the object was seen last. */
+  readonly listed: boolean;
+};
 
 export type Indexers<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
@@ -57,27 +61,27 @@ export function createObjectCache<T extends KubeObject>(
     }
   }
 
-  function drop(key: string, last: T): void {
+  function drop(key: string, last: T, listed: boolean): void {
     const known = objects.get(key);
     if (!known) return;
     objects.delete(key);
     unindex(key, known);
-    tell({ kind: "deleted", object: last });
+    tell({ kind: "deleted", object: last, listed });
   }
 
-  function put(object: T): void {
+  function put(object: T, listed: boolean): void {
     const key = keyOf(object);
     let previous = objects.get(key);
     if (previous?.metadata.resourceVersion === object.metadata.resourceVersion && previous) return;
     if (previous && previous.metadata.uid !== object.metadata.uid) {
       // Deleted and created again while nobody looked: two objects, and not one that changed.
-      drop(key, previous);
+      drop(key, previous, listed);
       previous = undefined;
     }
     objects.set(key, object);
     if (previous) unindex(key, previous);
     index(key, object);
-    tell(previous ? { kind: "changed", object, previous } : { kind: "added", object });
+    tell(previous ? { kind: "changed", object, previous, listed } : { kind: "added", object, listed });
   }
 
   return {
@@ -93,17 +97,17 @@ export function createObjectCache<T extends KubeObject>(
       }
       return found;
     },
-    put,
-    remove: (object) => drop(keyOf(object), object),
+    put: (object) => put(object, false),
+    remove: (object) => drop(keyOf(object), object, false),
     beginList() {
       const listed = new Set<string>();
       return {
         add(object) {
           listed.add(keyOf(object));
-          put(object);
+          put(object, true);
         },
         complete() {
-          for (const [key, object] of objects) if (!listed.has(key)) drop(key, object);
+          for (const [key, object] of objects) if (!listed.has(key)) drop(key, object, true);
         },
       };
     },

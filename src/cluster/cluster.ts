@@ -12,44 +12,58 @@ import {
   type Subject,
   startControlPlane,
 } from "./control-plane.ts";
-import { type RunningNode, type RuntimeChoice, startNode } from "./node.ts";
+import { dataDirPaths } from "./data-dir/data-dir-paths.ts";
+import { type ClusterMonitor, type DashboardOptions, startClusterMonitor } from "./monitor.ts";
+import { type NodeOptions, type RunningNode, startNode } from "./node.ts";
 
-export interface ClusterOptions extends ControlPlaneOptions {
-  readonly runtime: RuntimeChoice;
+export interface ClusterOptions
+  extends ControlPlaneOptions,
+    Pick<NodeOptions, "runtime" | "ephemeral" | "runtimeConfig" | "kubeletConfig"> {
   readonly nodes: number;
+  /** With it the cluster has a monitor, whose page is there. */
+  readonly dashboard?: DashboardOptions;
 }
 
-export interface Cluster {
-  readonly url: string;
-  readonly kubeconfig: string;
+export interface Cluster extends Pick<ControlPlane, "url" | "kubeconfig" | "stopServing" | "serveAgain"> {
   readonly nodes: readonly RunningNode[];
-  /** Ends everything but the containers. */
+  /** The address of the page, where there is one. */
+  readonly dashboard: string | undefined;
+  /** Ends everything but the containers, and those too where they are ephemeral. */
   close(): Promise<void>;
 }
 
 /** All parts in one process. Its nodes are ready, or soon will be, when this resolves. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const { dataDir, runtime, features, logger } = options;
+  const { dataDir } = options;
   const controlPlane = startControlPlane(options);
   const names = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
   const starting = names.map((name) =>
-    startNode({ name, dataDir: join(dataDir, "nodes", name), runtime, controlPlane, features, logger }),
+    startNode({ ...options, name, dataDir: join(dataDirPaths(dataDir).nodes, name), controlPlane }),
   );
   const components = controlPlane.then((started) => [
-    startScheduler(started, logger),
+    startScheduler(started, options),
     startControllers(started, options),
   ]);
+  let monitor: ClusterMonitor | undefined;
   const close = async () => {
-    await Promise.all((await components).map((component) => component.stop()));
-    // Also those that are only just starting when another one fails.
+    await monitor?.close();
+    // Also what is only just starting when another part fails.
+    const [started] = await Promise.allSettled([components]);
+    if (started.status === "fulfilled") await Promise.all(started.value.map((component) => component.stop()));
     for (const node of await Promise.allSettled(starting)) {
       if (node.status === "fulfilled") await node.value.close();
     }
-    await (await controlPlane).close();
+    const [served] = await Promise.allSettled([controlPlane]);
+    if (served.status === "fulfilled") await served.value.close();
   };
   try {
-    const { url, kubeconfig } = await controlPlane;
-    return { url, kubeconfig, nodes: await Promise.all(starting), close };
+    // Together: whichever fails first is the one to be told of.
+    const [served, nodes] = await Promise.all([controlPlane, Promise.all(starting)]);
+    const { url, kubeconfig, stopServing, serveAgain } = served;
+    const { dashboard } = options;
+    // Behind all else: nobody waits for it.
+    if (dashboard) monitor = await startClusterMonitor(served, { ...options, dashboard });
+    return { url, kubeconfig, nodes, dashboard: monitor?.url, stopServing, serveAgain, close };
   } catch (error) {
     await close().catch(() => {});
     throw error;
@@ -60,17 +74,25 @@ interface Component {
   stop(): Promise<void>;
 }
 
+/** Both ends are in this process: more connections make nothing faster, and each costs two handshakes' worth of it. */
+const maxConnections = 8;
+
 /** A part that knows the API only, under a name of its own there, until it is stopped. */
 function startComponent(
   controlPlane: ControlPlane,
-  { name, user, logger }: { readonly name: string; readonly user: Subject; readonly logger: Logger },
+  {
+    name,
+    user,
+    logger,
+    clock = systemClock,
+  }: Pick<ClusterOptions, "logger" | "clock"> & { readonly name: string; readonly user: Subject },
   run: (deps: { client: Client; clock: Clock; logger: Logger }, signal: AbortSignal) => Promise<void>,
 ): Component {
-  const transport = createHttpTransport({ access: controlPlane.access(user) });
+  const transport = createHttpTransport({ access: controlPlane.access(user), maxConnections });
   const client = createClient({ transport, userAgent: `kindling-${name}` });
   const stopping = new AbortController();
   const component = logger.component(name);
-  const running = run({ client, clock: systemClock, logger: component }, stopping.signal).catch((error) => {
+  const running = run({ client, clock, logger: component }, stopping.signal).catch((error) => {
     // Before it is stopped it ends only by a fault of its own; what runs goes on without it.
     if (!stopping.signal.aborted) component.error(`the ${name} failed`, { error });
   });
@@ -83,21 +105,21 @@ function startComponent(
   };
 }
 
-function startScheduler(controlPlane: ControlPlane, logger: Logger): Component {
+function startScheduler(controlPlane: ControlPlane, { logger, clock }: ClusterOptions): Component {
   const user = { commonName: "system:kube-scheduler" };
-  return startComponent(controlPlane, { name: "scheduler", user, logger }, (deps, signal) =>
+  return startComponent(controlPlane, { name: "scheduler", user, logger, clock }, (deps, signal) =>
     createScheduler(deps).run(signal),
   );
 }
 
 function startControllers(
   controlPlane: ControlPlane,
-  { dataDir, logger, features }: ClusterOptions,
+  { dataDir, logger, clock, features }: ClusterOptions,
 ): Component {
   // Upstream's controllers each act as a service account with just its rights; these are one, with the sum of them.
   const user = { commonName: "system:kube-controller-manager", organizations: ["system:masters"] };
-  const localVolumes = { directory: resolve(dataDir, "volumes") };
-  return startComponent(controlPlane, { name: "controllers", user, logger }, (deps, signal) =>
+  const localVolumes = { directory: resolve(dataDirPaths(dataDir).volumes) };
+  return startComponent(controlPlane, { name: "controllers", user, logger, clock }, (deps, signal) =>
     runControllers({ ...deps, features, rootCa: controlPlane.ca, localVolumes }, signal),
   );
 }

@@ -1,13 +1,16 @@
 import { mkdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Features } from "../api/feature-gates.ts";
 import { type ApiServer, startApiServer } from "../apiserver/api-server.ts";
 import { writeKubeconfig } from "../apiserver/auth/pki/kubeconfig.ts";
 import { issueClientCertificate, loadOrCreatePki } from "../apiserver/auth/pki/pki.ts";
 import { parseTokenFile } from "../apiserver/auth/token/token-file.ts";
 import type { ClusterAccess } from "../client/cluster-access.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Store } from "../store/store.ts";
+import { dataDirPaths } from "./data-dir/data-dir-paths.ts";
+import { holdPort } from "./hold-port.ts";
+import { watchClock } from "./watch-clock.ts";
 
 /** Where objects are kept. */
 export type StoreOptions =
@@ -27,6 +30,8 @@ export interface ControlPlaneOptions {
   readonly logger: Logger;
   readonly kubeconfig?: string;
   readonly tokenFile?: string;
+  /** The system's unless told. Certificates are always by the system's: whoever checks them goes by it. */
+  readonly clock?: Clock;
 }
 
 /** A user, by the name in its certificate, and the groups it is in. */
@@ -43,29 +48,46 @@ export interface ControlPlane {
   readonly ca: string;
   /** For a component of the cluster's own, under a certificate made for it now. */
   access(subject: Subject): ClusterAccess;
+  /** An outage: whoever is connected is cut off and nobody gets through. What is stored stays. */
+  stopServing(): Promise<void>;
+  /** The end of an outage, at the same address. */
+  serveAgain(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The API server with its store and its certificates. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { dataDir, features, logger } = options;
+  const paths = dataDirPaths(dataDir);
   await mkdir(dataDir, { recursive: true });
+  const opening = openStore(options.store, paths.store);
   const [pki, store, staticTokens] = await Promise.all([
-    loadOrCreatePki({ directory: join(dataDir, "pki"), hosts: [options.listen.host], now: Date.now() }),
-    openStore(options.store, join(dataDir, "store")),
+    loadOrCreatePki({ directory: paths.pki, hosts: [options.listen.host], now: Date.now() }),
+    opening,
     options.tokenFile === undefined ? undefined : readTokenFile(options.tokenFile),
-  ]);
-  let server: ApiServer | undefined;
-  try {
-    server = await startApiServer({
+  ]).catch(async (error) => {
+    // Where only the others have failed, the store is open.
+    await opening.then(
+      (opened) => opened.close(),
+      () => {},
+    );
+    throw error;
+  });
+  const serve = (port: number) =>
+    startApiServer({
       store,
       pki,
-      listen: options.listen,
+      listen: { ...options.listen, port },
       features,
       logger,
       ...(staticTokens && { staticTokens }),
+      ...(options.clock && { clock: options.clock }),
     });
-    const kubeconfig = options.kubeconfig ?? join(dataDir, "kubeconfig");
+  let server: ApiServer | undefined;
+  let releasePort: (() => Promise<void>) | undefined;
+  try {
+    server = await serve(options.listen.port);
+    const kubeconfig = options.kubeconfig ?? paths.kubeconfig;
     const { cert, key } = pki.admin;
     await writeKubeconfig(kubeconfig, {
       server: server.url,
@@ -74,7 +96,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       key,
       name: "kindling",
     });
-    const { url, close } = server;
+    const { url } = server;
+    const port = Number(new URL(url).port);
+    const stopping = new AbortController();
+    const watching = watchClock(
+      { clock: systemClock, steadyNow: () => performance.now(), logger, certificate: pki.serving.cert },
+      stopping.signal,
+    );
     return {
       url,
       kubeconfig,
@@ -83,8 +111,21 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         server: new URL(url),
         tls: { ca: pki.authority.cert, ...issueClientCertificate(pki, { ...subject, now: Date.now() }) },
       }),
+      async stopServing() {
+        await server?.close();
+        server = undefined;
+        releasePort ??= await holdPort({ host: options.listen.host, port });
+      },
+      async serveAgain() {
+        await releasePort?.();
+        releasePort = undefined;
+        server ??= await serve(port);
+      },
       async close() {
-        await close();
+        stopping.abort();
+        await watching;
+        await server?.close();
+        await releasePort?.();
         await store.close();
       },
     };

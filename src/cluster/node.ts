@@ -1,102 +1,106 @@
-import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Features } from "../api/feature-gates.ts";
-import { versionInfo } from "../api/version.ts";
-import { createClient } from "../client/create-client.ts";
-import { createHttpTransport } from "../client/http-transport.ts";
 import { type CriClient, connectCri } from "../cri/cri-client.ts";
-import { defaultKubeletConfiguration } from "../kubelet/configuration/kubelet-configuration.ts";
-import { createKubelet, maxApiConnections } from "../kubelet/kubelet.ts";
-import { plainDirectories } from "../kubelet/volume/plain-directories.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { RuntimeConfig } from "../runtime/runtime-config.ts";
+import type { SimulatedRuntime } from "../simulated/start-simulated-runtime.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { runtimeDirOf } from "./data-dir/data-dir-paths.ts";
+import { type NodeKubelet, type NodeKubeletOptions, startNodeKubelet } from "./node-kubelet.ts";
+import { removePods } from "./remove-pods.ts";
+import { runtimeSocket } from "./runtime-socket.ts";
 
 /** What runs the containers of a node: a runtime of ours, no containers at all, or somebody else's socket. */
 export type RuntimeChoice =
   | { readonly kind: "own"; readonly driver: "auto" | "oci" | "host" }
-  | { readonly kind: "simulated" }
+  /** With handlers that RuntimeClasses can name. */
+  | { readonly kind: "simulated"; readonly handlers?: readonly string[] }
   | { readonly kind: "endpoint"; readonly endpoint: string };
 
-export interface NodeOptions {
-  readonly name: string;
-  readonly dataDir: string;
+export interface NodeOptions extends NodeKubeletOptions {
   readonly runtime: RuntimeChoice;
   /** May still be starting: the runtime need not wait for it. */
   readonly controlPlane: Promise<ControlPlane>;
-  readonly features: Features;
-  readonly logger: Logger;
+  /** Its containers end with the node, instead of outliving it. */
+  readonly ephemeral?: boolean;
+  /** Of a runtime of ours: registries, handlers. */
+  readonly runtimeConfig?: RuntimeConfig;
 }
 
 export interface RunningNode {
   readonly name: string;
   /** How containers run here, in words. */
   readonly runtime: string;
-  /** Ends what runs the node; containers go on. */
+  /** Where containers are simulated. */
+  readonly simulated: SimulatedRuntime | undefined;
+  /** An outage of the node: nobody looks after its pods, which go on. */
+  stopKubelet(): Promise<void>;
+  startKubelet(): Promise<void>;
+  /** Ends what runs the node; containers go on, unless they are ephemeral. */
   close(): Promise<void>;
 }
 
 interface ConnectedRuntime {
   readonly cri: CriClient;
   readonly description: string;
+  readonly simulated?: SimulatedRuntime;
   close(): Promise<void>;
 }
 
 /** A runtime and a kubelet on it, registered with the control plane when this resolves. */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  const { name, dataDir, features, logger } = options;
+  const { name, dataDir } = options;
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
-  const stopping = new AbortController();
-  const [runtime, controlPlane] = await Promise.all([connectRuntime(options), options.controlPlane]);
-  const access = controlPlane.access({
-    commonName: `system:node:${name}`,
-    organizations: ["system:nodes"],
+  const connecting = connectRuntime(options);
+  // Not lost when the control plane fails first.
+  connecting.catch(() => {});
+  const controlPlane = await options.controlPlane.catch(async (error) => {
+    await connecting.then((connected) => connected.close());
+    throw error;
   });
-  const transport = createHttpTransport({ access, maxConnections: maxApiConnections });
-  const client = createClient({ transport, userAgent: "kindling-kubelet" });
-  const kubelet = await createKubelet(
-    {
-      client,
-      cri: runtime.cri,
-      nodeName: name,
-      dataDir: join(dataDir, "kubelet"),
-      // Any free port: several clusters live side by side on one machine.
-      config: { ...defaultKubeletConfiguration, port: 0 },
-      clientCa: controlPlane.ca,
-      ...(options.runtime.kind === "simulated" && { mounter: plainDirectories }),
-      features,
-      version: versionInfo.gitVersion,
-      logger: logger.component("kubelet"),
-    },
-    stopping.signal,
-  );
-  const running = kubelet.run(stopping.signal);
-  await Promise.race([kubelet.ready, running]);
+  const runtime = await connecting;
+  const { cri, simulated } = runtime;
+  const startKubelet = () => startNodeKubelet(options, { controlPlane, cri, simulated });
+  let kubelet: NodeKubelet | undefined;
+  try {
+    kubelet = await startKubelet();
+  } catch (error) {
+    await runtime.close();
+    throw error;
+  }
+  const stopKubelet = async () => {
+    await kubelet?.stop();
+    kubelet = undefined;
+  };
   return {
     name,
     runtime: runtime.description,
+    simulated,
+    stopKubelet,
+    async startKubelet() {
+      kubelet ??= await startKubelet();
+    },
     async close() {
-      stopping.abort(new Error("the node stops"));
-      await running;
-      client.close();
+      await stopKubelet();
+      // After the kubelet, which would make them again.
+      if (options.ephemeral) await removePods(cri);
       await runtime.close();
     },
   };
 }
 
 /** Each is loaded when it is chosen: nobody waits for one that is not used. */
-async function connectRuntime({ runtime, dataDir, logger }: NodeOptions): Promise<ConnectedRuntime> {
+async function connectRuntime(options: NodeOptions): Promise<ConnectedRuntime> {
+  const { runtime, dataDir, logger } = options;
   switch (runtime.kind) {
     case "own": {
       const { startRuntime } = await import("../runtime/start-runtime.ts");
-      const listen = `unix://${socketPath(dataDir)}`;
+      const listen = `unix://${runtimeSocket(dataDir)}`;
       const { driver } = runtime;
       const component = logger.component("runtime");
       const started = await startRuntime({
-        dataDir: join(dataDir, "runtime"),
+        dataDir: runtimeDirOf(dataDir),
         listen,
         driver,
+        config: options.runtimeConfig,
         logger: component,
       });
       const cri = connectCri(listen);
@@ -111,9 +115,15 @@ async function connectRuntime({ runtime, dataDir, logger }: NodeOptions): Promis
     }
     case "simulated": {
       const { startSimulatedRuntime } = await import("../simulated/start-simulated-runtime.ts");
-      const simulated = await startSimulatedRuntime({ logger: logger.component("simulated") });
+      const { handlers } = runtime;
+      const simulated = await startSimulatedRuntime({
+        logger: logger.component("simulated"),
+        ...(options.clock && { clock: options.clock }),
+        ...(handlers && { handlers }),
+      });
       return {
         cri: simulated.client,
+        simulated,
         description: "simulated: no containers behind it",
         close: simulated.close,
       };
@@ -123,11 +133,4 @@ async function connectRuntime({ runtime, dataDir, logger }: NodeOptions): Promis
       return { cri, description: runtime.endpoint, close: async () => cri.close() };
     }
   }
-}
-
-/** The kernel takes no path of a socket that is longer than 107 bytes. */
-function socketPath(dataDir: string): string {
-  const path = join(dataDir, "runtime.sock");
-  if (Buffer.byteLength(path) <= 107) return path;
-  return join(tmpdir(), `kindling-${createHash("sha256").update(dataDir).digest("hex").slice(0, 16)}.sock`);
 }

@@ -26,11 +26,12 @@ import { createPodSource } from "./pod-source.ts";
 import { createPodWorkers, type PodWorkers } from "./pod-workers.ts";
 import { createProber } from "./probe/create-prober.ts";
 import { createHandlers } from "./probe/handler/create-handlers.ts";
+import type { ProbeHandler } from "./probe/handler/probe-handler.ts";
 import { createProbeMetrics } from "./probe/probe-metrics.ts";
 import { createReferencedObjects } from "./referenced-objects.ts";
 import { serveNode } from "./server/serve-node.ts";
 import { createStatusWriter } from "./status/status-writer.ts";
-import { createPodVolumes } from "./volume/create-pod-volumes.ts";
+import { type BeforeVolume, createPodVolumes } from "./volume/create-pod-volumes.ts";
 import type { Mounter } from "./volume/mounter.ts";
 import { createWorkerFactory } from "./worker-factory.ts";
 
@@ -48,6 +49,9 @@ export interface KubeletOptions {
   readonly clientCa?: string;
   /** The machine's own unless told. */
   readonly mounter?: Mounter;
+  /** For a node without containers: what answers probes there, and what volumes wait for before they are set up. */
+  readonly probeHandler?: ProbeHandler;
+  readonly beforeVolume?: BeforeVolume;
   readonly logger: Logger;
   readonly clock?: Clock;
 }
@@ -99,12 +103,13 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     objects,
     node,
     ...(options.mounter && { mounter: options.mounter }),
+    ...(options.beforeVolume && { beforeVolume: options.beforeVolume }),
   });
   const observer = createPodObserver({ ...common, dataDirectory: dataDir });
   const registry = new Registry();
   const prober = createProber({
     ...common,
-    handlers: createHandlers(cri),
+    handlers: options.probeHandler ?? createHandlers(cri),
     recorder,
     kubeletStartedAtMs: clock.now(),
     random: Math.random,
@@ -150,6 +155,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     workers,
     writer,
     progress: images,
+    probes: prober,
     metrics: registry,
     logsDirectory: join(dataDir, "logs"),
   });

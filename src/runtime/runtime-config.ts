@@ -23,7 +23,26 @@ export interface RuntimeConfig {
 
 export const noConfig: RuntimeConfig = { registries: noRegistries, handlers: new Map() };
 
-const fieldNames = ["mirrors", "plainHttp", "certificateAuthorities", "handlers"];
+/** What the file may have, for its reader and for the docs. */
+export const runtimeConfigFields = [
+  {
+    name: "mirrors",
+    meaning:
+      "By registry, the mirrors that are asked first, in order: `docker.io: [https://mirror.example.com]`.",
+  },
+  { name: "plainHttp", meaning: "Registries that are spoken to without TLS, beside those on loopback." },
+  {
+    name: "certificateAuthorities",
+    meaning: "By registry, a PEM file with the CAs that may sign its certificate.",
+  },
+  {
+    name: "handlers",
+    meaning:
+      "By the handler that a RuntimeClass names, the OCI runtime that runs its pods: a name, a path, or `host` for util-linux alone.",
+  },
+] as const;
+
+const fieldNames: readonly string[] = runtimeConfigFields.map(({ name }) => name);
 
 export async function loadRuntimeConfig(file: string): Promise<RuntimeConfig> {
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {

@@ -16,6 +16,7 @@ import { toStatus, unavailable } from "./failure.ts";
 import { loseProcesses, type PodFaults, podFaults } from "./faults.ts";
 import { createInFlight, trackCalls } from "./in-flight.ts";
 import { createInProcessClient } from "./in-process-client.ts";
+import { type NodeScripts, nodeScripts } from "./node-scripts.ts";
 import { createRuleBook, type SimulationRule, type SimulationRules } from "./script/rules.ts";
 import { createSimulatedState, type SimulatedState } from "./state.ts";
 
@@ -37,7 +38,7 @@ export interface SimulatedRuntimeOptions {
 }
 
 /** A CRI runtime without containers behind it: everything is state, time and rules. */
-export interface SimulatedRuntime extends PodFaults {
+export interface SimulatedRuntime extends PodFaults, NodeScripts {
   /** The calls without a socket. */
   readonly client: CriClient;
   readonly rules: SimulationRules;
@@ -100,6 +101,7 @@ export async function startSimulatedRuntime(options: SimulatedRuntimeOptions): P
     handlers: core.handlers,
     state: core.state,
     ...podFaults(core),
+    ...nodeScripts(core),
     reboot() {
       inFlight.interrupt(unavailable("the machine restarts"));
       loseProcesses(core);

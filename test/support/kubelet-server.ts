@@ -8,6 +8,7 @@ import { createClient } from "../../src/client/create-client.ts";
 import { createHttpTransport } from "../../src/client/http-transport.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
 import type { PullProgress } from "../../src/kubelet/image/image-puller.ts";
+import type { StartupBudget } from "../../src/kubelet/probe/startup-budget.ts";
 import { type KubeletServerOptions, startKubeletServer } from "../../src/kubelet/server/kubelet-server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -28,6 +29,8 @@ export interface KubeletServerFixture {
   /** By `namespace/name`. */
   readonly pods: Map<string, Pod>;
   readonly pulls: { now: readonly PullProgress[]; changed(): void };
+  /** Of startup probes, by the container's id. */
+  readonly budgets: Map<string, StartupBudget>;
   /** What the kubelet asked the API server, by path. */
   readonly asked: string[];
   readonly log: string[];
@@ -63,6 +66,7 @@ export async function startKubeletFixture(overrides: Overrides = {}): Promise<Ku
   const log: string[] = [];
   const logsDir = overrides.logsDir ?? join(home, "logs");
   const pulls = createPulls();
+  const budgets: KubeletServerFixture["budgets"] = new Map();
   const server = await startKubeletServer({
     listen: { host: "127.0.0.1", port: 0 },
     nodeName: "n1",
@@ -76,6 +80,7 @@ export async function startKubeletFixture(overrides: Overrides = {}): Promise<Ku
     pods: { find: (namespace, name) => pods.get(`${namespace}/${name}`), list: () => pods.values() },
     cri: { runtime: noRuntime },
     progress: pulls,
+    probes: { startupBudget: (id) => budgets.get(id) },
     metrics,
     config: () => ({ maxPods: 110 }),
     clock: systemClock,
@@ -101,6 +106,7 @@ export async function startKubeletFixture(overrides: Overrides = {}): Promise<Ku
     metrics,
     pods,
     pulls,
+    budgets,
     asked,
     log,
     as(commonName, ...organizations) {

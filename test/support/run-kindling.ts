@@ -22,17 +22,21 @@ export function kindlingProgram(): Promise<string> {
   return bundled;
 }
 
-/** Runs `kindling ARGS`; on a terminal of 100 columns when asked. */
+/** Runs `kindling ARGS`; on a terminal of 100 columns, or as another user, when asked. */
 export async function runKindling(
   args: readonly string[],
-  { terminal = false }: { terminal?: boolean } = {},
+  { terminal = false, uid, env }: { terminal?: boolean; uid?: number; env?: NodeJS.ProcessEnv } = {},
 ): Promise<KindlingRun> {
   const command = [process.execPath, await kindlingProgram(), ...args];
   const quoted = command.map((word) => `'${word}'`).join(" ");
   const [program = "", ...rest] = terminal
     ? ["script", "-qfec", `stty cols 100 rows 30; exec ${quoted}`, "/dev/null"]
     : command;
-  const child = spawn(program, rest, { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, rest, {
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(uid !== undefined && { uid, gid: uid }),
+    env: { ...process.env, ...env },
+  });
   const output = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk) => {
     output.stdout += chunk;

@@ -18,7 +18,10 @@ const packages = {
   ip: "iproute2",
   iptables: "iptables",
   "cni-plugins": "containernetworking-plugins",
+  chromium: "chromium",
   "docker-registry": "docker-registry",
+  prometheus: "prometheus",
+  promtool: "prometheus",
   skopeo: "skopeo",
   umoci: "umoci",
 } as const;

@@ -36,7 +36,12 @@ export function configure(command: Command): void {
   addLogOptions(command)
     .requiredOption("--kubeconfig <file>", "the API server, and who this node is there (system:node:NAME)")
     .addOption(runtimeEndpointOption())
-    .option("--node-name <name>", "the node's name", hostname().toLowerCase())
+    .addOption(
+      new Option("--node-name <name>", "the node's name").default(
+        hostname().toLowerCase(),
+        "the machine's name",
+      ),
+    )
     .option("--node-ip <ip...>", "the node's addresses, instead of the machine's own")
     .option(
       "--data-dir <dir>",

@@ -1,17 +1,36 @@
+import { randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type Cluster, startCluster } from "../../cluster/cluster.ts";
+import { usersKubeconfig } from "../../client/edit-kubeconfig.ts";
+import { checkCgroups } from "../../cluster/check-cgroups.ts";
 import type { RuntimeChoice } from "../../cluster/node.ts";
+import { startUp, type UpOptions } from "../../cluster/up.ts";
+import { announceUp } from "../announce-up.ts";
 import { addControlPlaneOptions, type ControlPlaneFlags, runControlPlane } from "../control-plane.ts";
+import { type DashboardChoice, dashboardOption } from "../dashboard-option.ts";
+import { type NodeSections, readUpConfig } from "../up-config.ts";
 import { UsageError } from "../usage-error.ts";
 
 const examples = `
 Examples:
   kindling up
   kindling up --data-dir ./cluster --listen 127.0.0.1:0
+  kindling up --ephemeral
+  kindling up --merge-kubeconfig --set-context
+  kindling up --config kindling.yaml
   kindling up --runtime unix:///run/containerd/containerd.sock
   kindling up --nodes 100 --runtime simulated --store memory`;
 
-type UpFlags = ControlPlaneFlags & { runtime: RuntimeChoice; nodes: number };
+type UpFlags = ControlPlaneFlags & {
+  runtime: RuntimeChoice;
+  nodes: number;
+  ephemeral: boolean;
+  mergeKubeconfig?: string | true;
+  setContext: boolean;
+  dashboard: DashboardChoice;
+  config?: string;
+};
 
 export function configure(command: Command): void {
   addControlPlaneOptions(command)
@@ -28,32 +47,79 @@ export function configure(command: Command): void {
         .argParser(parseCount)
         .default(1),
     )
+    .option(
+      "--ephemeral",
+      "end the containers with it and keep nothing: objects in memory and data in a temporary directory, unless told",
+      false,
+    )
+    .option(
+      "--merge-kubeconfig [file]",
+      "also put the cluster into this kubeconfig ($KUBECONFIG or ~/.kube/config unless named)",
+    )
+    .option("--set-context", "with --merge-kubeconfig: make it kubectl's current context", false)
+    .addOption(dashboardOption())
+    .option("--config <file>", "take these options, and those of kubelet and runtime, from a YAML file")
     .addHelpText("after", examples)
-    .action(async (flags: UpFlags) => {
-      const { runtime, nodes } = flags;
-      if (nodes > 1 && runtime.kind !== "simulated") {
-        throw new UsageError(`--nodes ${nodes} needs --runtime simulated: a machine is one node`);
-      }
-      if (runtime.kind === "own" && process.getuid?.() !== 0) {
-        throw new UsageError(
-          "containers need root: run it with sudo, or with --runtime simulated for a cluster without containers",
-        );
-      }
-      await runControlPlane(flags, (options) => startCluster({ ...options, runtime, nodes }), announce);
-    });
+    .action((_flags, self: Command) => runUp(self));
 }
 
-function announce({ url, kubeconfig, nodes }: Cluster): string {
-  const [first] = nodes;
-  const what =
-    nodes.length === 1 ? `${first?.name} (${first?.runtime})` : `${nodes.length} nodes (${first?.runtime})`;
-  return `The cluster is up at ${url} with ${what}
+async function runUp(command: Command): Promise<void> {
+  const sections = await readUpConfig(command);
+  const flags: UpFlags = command.opts();
+  checkFlags(flags, sections);
+  const cgroups = flags.runtime.kind === "own" ? await checkCgroups(flags.runtime.driver) : undefined;
+  if (cgroups?.fatal) throw new Error(cgroups.sentence);
+  const isDefault = (name: string) => command.getOptionValueSource(name) === "default";
+  const temporary = flags.ephemeral && isDefault("dataDir");
+  const chosen: UpFlags = {
+    ...flags,
+    ...(temporary && { dataDir: join(tmpdir(), `kindling-${randomBytes(8).toString("hex")}`) }),
+    ...(flags.ephemeral && isDefault("store") && { store: "memory" }),
+  };
+  const { runtime, nodes, ephemeral } = chosen;
+  const page = chosen.dashboard === "off" ? {} : { dashboard: chosen.dashboard };
+  const merge = mergeOf(flags);
+  await runControlPlane(
+    chosen,
+    (options) =>
+      startUp({
+        ...options,
+        runtime,
+        nodes,
+        ephemeral,
+        temporary,
+        ...page,
+        ...sections,
+        ...(merge && { merge }),
+      }),
+    (up) => announceUp(up, { ephemeral, temporary, ...(cgroups && { warning: cgroups.sentence }) }),
+  );
+}
 
-  export KUBECONFIG=${kubeconfig}
-  kubectl get pods --all-namespaces
+function checkFlags(
+  { nodes, runtime, mergeKubeconfig, setContext }: UpFlags,
+  { kubeletConfig }: NodeSections,
+): void {
+  if (nodes > 1 && runtime.kind !== "simulated") {
+    throw new UsageError(`--nodes ${nodes} needs --runtime simulated: a machine is one node`);
+  }
+  if (nodes > 1 && kubeletConfig && kubeletConfig.port !== 0) {
+    throw new UsageError(`kubeletConfig.port must be 0 with ${nodes} nodes: each needs a port of its own`);
+  }
+  if (setContext && mergeKubeconfig === undefined) {
+    throw new UsageError("--set-context needs --merge-kubeconfig: there is no other kubeconfig to change");
+  }
+  if (runtime.kind === "own" && process.getuid?.() !== 0) {
+    throw new UsageError(
+      "containers need root: run it with sudo, or with --runtime simulated for a cluster without containers",
+    );
+  }
+}
 
-Ctrl-C stops it; the data stays and containers go on running.
-`;
+function mergeOf({ mergeKubeconfig, setContext }: UpFlags): UpOptions["merge"] {
+  if (mergeKubeconfig === undefined) return undefined;
+  const file = mergeKubeconfig === true ? usersKubeconfig(process.env.KUBECONFIG) : mergeKubeconfig;
+  return { into: resolve(file), makeCurrent: setContext };
 }
 
 function parseRuntime(text: string): RuntimeChoice {

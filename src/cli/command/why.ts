@@ -1,16 +1,22 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { Client } from "../../client/client.ts";
 import { connectCluster } from "../../client/create-client.ts";
+import { TransportError } from "../../client/transport.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { explainPod } from "../../monitor/explain/explain-pod.ts";
-import { findHoldUp } from "../../monitor/explain/find-hold-up.ts";
-import { gatherFacts } from "../../monitor/explain/gather-facts.ts";
+import { explainStatefulSet } from "../../monitor/explain/explain-stateful-set.ts";
+import { gatherFacts, gatherSet } from "../../monitor/explain/gather-facts.ts";
 import { waterfall } from "../../monitor/explain/waterfall.ts";
 import { outputOption } from "../output-option.ts";
-import { renderWhy, type WhyView } from "../printer/why-screen.ts";
+import { createRedraw } from "../printer/redraw.ts";
+import { wantsColor } from "../printer/terminal-text.ts";
+import { formatWhyJson } from "../printer/why-json.ts";
+import { renderWhy, type SetView, type WhyView } from "../printer/why-screen.ts";
 import { untilStopped } from "../until-stopped.ts";
+import { UsageError } from "../usage-error.ts";
 
 interface WhyFlags {
   namespace: string;
@@ -24,69 +30,112 @@ Examples:
   kindling why web-0
   kindling why web-0 -n shop --watch
   kindling why statefulset/web
-  kindling why web-0 -o json`;
+  kindling why web-0 -o json
+  kindling why web-0 --kubeconfig ~/.kube/config`;
 
 const lookAgainMs = 1_000;
 
 export function configure(command: Command): void {
   command
-    .argument("<pod>", "a pod, or statefulset/NAME for the pod that holds one up")
+    .argument("<pod>", "a pod, or statefulset/NAME for a set and the pod that holds it up")
     .option("-n, --namespace <namespace>", "where it is", "default")
     .addOption(
       new Option("--kubeconfig <file>", "the cluster: Kindling's or any other")
         .env("KUBECONFIG")
-        .default(join(homedir(), ".kindling", "kubeconfig")),
+        .default(defaultKubeconfig(), "~/.kindling/kubeconfig where there is one, else ~/.kube/config"),
     )
-    .option("-w, --watch", "look again every second, until the pod is ready", false)
+    .option("-w, --watch", "look again every second, until it is ready", false)
     .addOption(outputOption())
     .addHelpText("after", examples)
     .action(runWhy);
 }
 
+/** Kindling's own where there is one, else kubectl's. */
+function defaultKubeconfig(): string {
+  const own = join(homedir(), ".kindling", "kubeconfig");
+  const kubectls = join(homedir(), ".kube", "config");
+  return !existsSync(own) && existsSync(kubectls) ? kubectls : own;
+}
+
 async function runWhy(target: string, flags: WhyFlags): Promise<void> {
+  const wanted = parseTarget(target);
   const client = await connectCluster({ kubeconfig: flags.kubeconfig, userAgent: "kindling-why" });
   try {
-    await untilStopped((signal) => show(client, { target, ...flags }, signal));
+    await untilStopped((signal) => show(client, { wanted, ...flags }, signal));
   } finally {
     client.close();
   }
 }
 
+interface Target {
+  readonly kind: "pod" | "statefulset";
+  readonly name: string;
+}
+
+function parseTarget(text: string): Target {
+  const [first = "", second, ...rest] = text.split("/");
+  if (second === undefined) return { kind: "pod", name: first };
+  if (rest.length === 0 && second !== "") {
+    if (/^(po|pods?)$/i.test(first)) return { kind: "pod", name: second };
+    if (/^(sts|statefulsets?)$/i.test(first)) return { kind: "statefulset", name: second };
+  }
+  throw new UsageError(`${text}: name a pod (web-0 or pod/web-0) or a StatefulSet (statefulset/web)`);
+}
+
 async function show(
   client: Client,
-  { target, namespace, watch, output }: WhyFlags & { target: string },
+  { wanted, namespace, watch, output }: WhyFlags & { wanted: Target },
   signal: AbortSignal,
 ): Promise<void> {
+  const { stdout } = process;
+  const inPlace = watch && stdout.isTTY ? createRedraw(stdout) : undefined;
+  let lines: readonly string[] = [];
   for (;;) {
-    const [, kind, setName] = /^(sts|statefulsets?)\/(.+)$/.exec(target) ?? [];
-    const name = kind && setName ? await findHoldUp(client, { namespace, name: setName }, signal) : target;
-    const facts = await gatherFacts({ client, clock: systemClock }, { namespace, name }, signal);
-    const view = {
-      pod: facts.pod,
-      explanation: explainPod(facts),
-      spans: waterfall(facts.pod),
-      now: facts.now,
-    };
-    print(view, { output, watch });
-    if (!watch || view.explanation.stage === "ready" || view.explanation.stage === "ended") return;
+    const view = await look(client, { ...wanted, namespace }, signal).catch((error: unknown) => {
+      if (signal.aborted) return undefined;
+      // An API server that is away for a while does not end a watch on it.
+      if (!inPlace || lines.length === 0 || !(error instanceof TransportError)) throw error;
+      inPlace.draw([...lines, "", "  The cluster does not answer; this is how it was."]);
+      return undefined;
+    });
+    if (view) {
+      lines = renderWhy(view, { columns: stdout.columns || 100, color: wantsColor(stdout) });
+      if (output === "json") stdout.write(formatWhyJson(view));
+      else if (inPlace) inPlace.draw(lines);
+      else stdout.write(`${lines.join("\n")}\n`);
+      if (!watch || isOver(view)) return;
+    }
     await systemClock.sleep(lookAgainMs, signal).catch(() => {});
     if (signal.aborted) return;
   }
 }
 
-function print(view: WhyView, { output, watch }: Pick<WhyFlags, "output" | "watch">): void {
-  const { stdout } = process;
-  if (output === "json") {
-    const { namespace, name } = view.pod.metadata;
-    const spans = view.spans.map(({ name: span, startMs, endMs }) => ({
-      name: span,
-      start: new Date(startMs).toISOString(),
-      ...(endMs !== undefined && { end: new Date(endMs).toISOString() }),
-    }));
-    stdout.write(`${JSON.stringify({ namespace, name, ...view.explanation, spans })}\n`);
-    return;
-  }
-  const color = stdout.isTTY === true && !process.env.NO_COLOR;
-  const screen = renderWhy(view, { columns: stdout.columns ?? 100, color });
-  stdout.write(watch && stdout.isTTY ? `\x1b[H\x1b[2J${screen}` : screen);
+/** A pod, or a StatefulSet with the pod that holds it up. */
+async function look(
+  client: Client,
+  { kind, namespace, name }: Target & { namespace: string },
+  signal: AbortSignal,
+): Promise<WhyView> {
+  if (kind === "pod") return { pod: await lookAtPod(client, { namespace, name }, signal) };
+  const { set, pods } = await gatherSet(client, { namespace, name }, signal);
+  const explanation = explainStatefulSet(set, pods);
+  const { holdUp } = explanation;
+  return {
+    set: { namespace, name, explanation },
+    ...(holdUp !== undefined && { pod: await lookAtPod(client, { namespace, name: holdUp }, signal) }),
+  };
+}
+
+async function lookAtPod(client: Client, key: { namespace: string; name: string }, signal: AbortSignal) {
+  const facts = await gatherFacts({ client, clock: systemClock }, key, signal);
+  return { facts, explanation: explainPod(facts), spans: waterfall(facts.pod, facts) };
+}
+
+function isOver({ pod, set }: WhyView): boolean {
+  if (set) return isComplete(set);
+  return pod?.explanation.stage === "ready" || pod?.explanation.stage === "ended";
+}
+
+function isComplete({ explanation: { replicas, ready, updated } }: SetView): boolean {
+  return ready >= replicas && updated >= replicas;
 }

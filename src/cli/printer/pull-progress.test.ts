@@ -54,10 +54,20 @@ test("3542-8 a bar per layer, with bytes, rate and time left", () => {
 test("a small screen shows what is in progress, and no line is wider than it", () => {
   const lines = renderPull(view, { bytesPerSecond: undefined, screen: { columns: 30, rows: 5 } });
   expect(lines).toEqual([
-    "bbbbbbbbbbbb  downloading  5.",
-    "cccccccccccc  waiting      0 ",
+    "bbbbbbbbbbbb  [=>     ]  25 %",
+    "cccccccccccc  waiting",
     "… and 2 more layers",
     "15.0 MiB of 40.0 MiB",
+  ]);
+});
+
+test("in 40 columns there is a bar, and no figure is cut", () => {
+  expect(renderPull(view, { bytesPerSecond: 5 * mib, screen: { columns: 40, rows: 24 } })).toEqual([
+    "aaaaaaaaaaaa  done         10.0 MiB",
+    "bbbbbbbbbbbb  [====>            ]  25 %",
+    "cccccccccccc  waiting",
+    "dddddddddddd  exists       7.0 MiB",
+    "15.0 MiB of 40.0 MiB, 5s left",
   ]);
 });
 

@@ -36,7 +36,7 @@ export function renderPull(
   return [
     ...shown.map((layer) => renderLayer(layer, screen.columns)),
     ...(hidden > 0 ? [`… and ${hidden} more layers`] : []),
-    renderTotal(view, bytesPerSecond),
+    renderTotal(view, bytesPerSecond, screen.columns),
   ].map((line) => line.slice(0, Math.max(1, screen.columns - 1)));
 }
 
@@ -60,11 +60,20 @@ function renderLayer({ layer, offset, total, stage }: LayerView, columns: number
     .replace(/^sha256:/, "")
     .slice(0, idWidth)
     .padEnd(idWidth);
-  const width = Math.min(40, columns - idWidth - stageWidth - sizesWidth - 6);
   const finished = stage === "done" || stage === "exists";
-  const bar = finished || width < 5 ? "" : `${renderBar(offset, total, width)} `;
+  const width = Math.min(40, columns - idWidth - stageWidth - sizesWidth - 6);
+  if (!finished && width < 5)
+    return `${id}  ${renderNarrow({ offset, total, stage }, columns - idWidth - 3)}`;
+  const bar = finished ? "" : `${renderBar(offset, total, width)} `;
   const sizes = finished ? formatBytes(total) : `${formatBytes(offset)} / ${formatBytes(total)}`;
   return `${id}  ${stage.padEnd(stageWidth)}  ${bar}${sizes}`;
+}
+
+/** Where there is no room for words and figures, a layer on its way has a bar, and any other its stage. */
+function renderNarrow({ offset, total, stage }: Omit<LayerView, "layer">, room: number): string {
+  const percent = `${total > 0 ? Math.min(100, Math.floor((100 * offset) / total)) : 0} %`.padStart(6);
+  const width = room - percent.length;
+  return stage === "downloading" && width >= 5 ? `${renderBar(offset, total, width)}${percent}` : stage;
 }
 
 /** Exported for its test. */
@@ -75,11 +84,16 @@ export function renderBar(offset: number, total: number, width: number): string 
   return `[${"=".repeat(filled)}${head}${" ".repeat(inner - filled - head.length)}]`;
 }
 
-function renderTotal({ offset, total }: PullView, bytesPerSecond: number | undefined): string {
+function renderTotal(
+  { offset, total }: PullView,
+  bytesPerSecond: number | undefined,
+  columns: number,
+): string {
   const amount = `${formatBytes(offset)} of ${formatBytes(total)}`;
   if (!bytesPerSecond || offset >= total) return amount;
   const left = humanDuration((1_000 * (total - offset)) / bytesPerSecond);
-  return `${amount}, ${formatBytes(bytesPerSecond)}/s, ${left} left`;
+  const whole = `${amount}, ${formatBytes(bytesPerSecond)}/s, ${left} left`;
+  return whole.length < columns ? whole : `${amount}, ${left} left`;
 }
 
 /** For pipes and logs. */

@@ -1,88 +1,101 @@
-import type { Pod } from "../../api/objects.ts";
 import { humanDuration } from "../../lib/human-duration.ts";
-import type { Explanation } from "../../monitor/explain/explanation.ts";
+import type { SetExplanation } from "../../monitor/explain/explain-stateful-set.ts";
+import type { Explanation, PodFacts } from "../../monitor/explain/explanation.ts";
 import type { Span } from "../../monitor/explain/waterfall.ts";
+import { type Paint, painter, printable, type ScreenOptions, type Tone, wrap } from "./terminal-text.ts";
+import { renderPullBar } from "./why-pull-bar.ts";
+import { renderSpans } from "./why-spans.ts";
+import { renderStages } from "./why-stages.ts";
 
+/** A pod, or a StatefulSet and the pod that holds it up. */
 export interface WhyView {
-  readonly pod: Pod;
+  readonly pod?: PodPart;
+  readonly set?: SetView;
+}
+
+export interface PodPart {
+  readonly facts: PodFacts;
   readonly explanation: Explanation;
   readonly spans: readonly Span[];
-  readonly now: number;
 }
 
-export interface ScreenOptions {
-  readonly columns: number;
-  readonly color: boolean;
+export interface SetView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly explanation: SetExplanation;
 }
 
-/** One screen: where the pod is and why, then how long each part of its way took. */
-export function renderWhy({ pod, explanation, spans, now }: WhyView, options: ScreenOptions): string {
-  const { namespace, name } = pod.metadata;
-  const { stage, since, because, healsByItself, fix } = explanation;
+/** One screen, line by line: where it is and why, what would help, then how long each part of the way took. */
+export function renderWhy({ pod, set }: WhyView, options: ScreenOptions): string[] {
+  const parts = [...(set ? [renderSet(set, options)] : []), ...(pod ? [renderPod(pod, options)] : [])];
+  return parts.flatMap((lines, i) => (i === 0 ? lines : ["", ...lines]));
+}
+
+function renderPod({ facts, explanation, spans }: PodPart, options: ScreenOptions): string[] {
+  const { pod, now } = facts;
+  const { stage, since, healsByItself } = explanation;
   const paint = painter(options.color);
-  const age = since ? ` for ${humanDuration(now - Date.parse(since))}` : "";
-  const tone = stage === "ready" ? "green" : healsByItself ? "yellow" : "red";
-  const lines = [
-    `${paint("bold", `${namespace}/${name}`)}  ${paint(tone, stage)}${stage === "ended" ? "" : age}`,
+  const age = since && stage !== "ended" ? ` for ${humanDuration(now - Date.parse(since))}` : "";
+  const ago = since && stage === "ended" ? ` ${humanDuration(now - Date.parse(since))} ago` : "";
+  const node = pod.spec?.nodeName ? paint("dim", `  on ${pod.spec.nodeName}`) : "";
+  const tone = toneOf(explanation);
+  const isOver = stage === "ready" || stage === "ended";
+  const heals = healsByItself
+    ? `It may heal by itself${explanation.healsWhen ? `, ${explanation.healsWhen}` : ""}.`
+    : "It does not heal by itself.";
+  return [
+    `${paint("bold", `${pod.metadata.namespace}/${pod.metadata.name}`)}  ${paint(tone, stage)}${age}${ago}${node}`,
     "",
-    ...wrap(because, options.columns - 2).map((line) => `  ${line}`),
+    ...renderStages({ pod, stage, tone }, options),
+    ...indented(explanation.because, options),
+    ...(stage === "pulling" ? renderPullBar(facts.pulls, options).flatMap((line) => ["", `  ${line}`]) : []),
+    ...(isOver
+      ? []
+      : ["", ...indented(heals, options).map((line) => paint(healsByItself ? "yellow" : "red", line))]),
+    ...renderFix(explanation.fix, options),
+    "",
+    ...renderSpans(spans, now, options),
   ];
-  if (stage !== "ready" && stage !== "ended") {
-    lines.push(
-      "",
-      healsByItself ? "  It may heal by itself." : paint("red", "  It does not heal by itself."),
-    );
-  }
-  if (fix) lines.push("", ...wrap(`To do: ${fix}`, options.columns - 2).map((line) => `  ${line}`));
-  return `${[...lines, "", ...renderSpans(spans, now, options)].join("\n")}\n`;
 }
 
-/** A bar for each stretch, on one scale. */
-function renderSpans(spans: readonly Span[], now: number, { columns, color }: ScreenOptions): string[] {
-  const [first] = spans;
-  if (!first) return [];
-  const paint = painter(color);
-  const end = Math.max(...spans.map(({ startMs, endMs }) => endMs ?? Math.max(now, startMs)));
-  const total = Math.max(end - first.startMs, 1);
-  const nameWidth = Math.max(...spans.map(({ name }) => name.length));
-  const barWidth = Math.max(10, Math.min(40, columns - nameWidth - 14));
-  return spans.map(({ name, startMs, endMs }) => {
-    const stop = endMs ?? Math.max(now, startMs);
-    const from = Math.round(((startMs - first.startMs) / total) * barWidth);
-    const to = Math.max(
-      Math.round(((stop - first.startMs) / total) * barWidth),
-      Math.min(from + 1, barWidth),
-    );
-    const bar = (endMs === undefined ? "▒" : "█").repeat(Math.max(to - from, 1));
-    const took = `${((stop - startMs) / 1_000).toFixed(0)} s${endMs === undefined ? " …" : ""}`;
-    const place = `${" ".repeat(Math.min(from, barWidth - 1))}${paint(endMs === undefined ? "yellow" : "cyan", bar)}`;
-    return `  ${name.padEnd(nameWidth)}  ${place}${" ".repeat(Math.max(0, barWidth - to))}  ${took}`;
-  });
+function toneOf({ stage, healsByItself }: Explanation): Tone {
+  if (stage === "ready") return "green";
+  return healsByItself && stage !== "crashing"
+    ? "yellow"
+    : healsByItself && stage === "ended"
+      ? "green"
+      : "red";
 }
 
-const codes = { bold: 1, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
-
-function painter(color: boolean) {
-  return (tone: keyof typeof codes, text: string) => (color ? `\x1b[${codes[tone]}m${text}\x1b[0m` : text);
+function renderSet({ namespace, name, explanation }: SetView, options: ScreenOptions): string[] {
+  const { replicas, ready, updated, strategy, because, healsByItself, fix } = explanation;
+  const paint = painter(options.color);
+  const complete = ready >= replicas && updated >= replicas;
+  const counts = `${ready} of ${replicas} ready, ${Math.min(updated, replicas)} updated`;
+  const tone = complete ? "green" : healsByItself ? "yellow" : "red";
+  return [
+    `${paint("bold", `statefulset ${namespace}/${name}`)}  ${paint(tone, counts)}${paint("dim", `  ${strategy}`)}`,
+    "",
+    ...indented(because, options),
+    ...(healsByItself ? [] : ["", paint("red", "  It does not heal by itself.")]),
+    ...renderFix(fix, options),
+  ];
 }
 
-/** At spaces; a word that is longer than a line has one of its own. Control characters of a pod's own are left out. */
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of printable(text).split(/\s+/)) {
-    if (line && line.length + word.length + 1 > width) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line ? `${line} ${word}` : word;
-    }
-  }
-  return line ? [...lines, line] : lines;
+function indented(text: string, { columns }: ScreenOptions): string[] {
+  return wrap(text, Math.max(20, columns - 3)).map((line) => `  ${line}`);
 }
 
-/** What a pod says must not move the cursor or change colours on somebody's terminal. */
-function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+/** A command has a line of its own, whole: it is there to be copied. */
+function renderFix(fix: string | undefined, options: ScreenOptions): string[] {
+  if (!fix) return [];
+  const paint = painter(options.color);
+  const [, words, command] = /^(.*?):? (kubectl .*)$/s.exec(fix) ?? [];
+  if (!words || !command) return ["", ...withLabel(fix, options, paint)];
+  return ["", ...withLabel(`${words}:`, options, paint), `    ${paint("cyan", printable(command))}`];
+}
+
+function withLabel(text: string, options: ScreenOptions, paint: Paint): string[] {
+  const [first = "", ...rest] = indented(`To do: ${text}`, options);
+  return [first.replace("To do:", paint("bold", "To do:")), ...rest];
 }

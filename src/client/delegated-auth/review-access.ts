@@ -4,7 +4,7 @@ import { createAnswerCache } from "./answer-cache.ts";
 import type { Caller } from "./caller.ts";
 
 /** What a caller wants to do, in the words of a SubjectAccessReview. */
-export type Access =
+type Access =
   | {
       readonly resourceAttributes: {
         readonly verb: string;

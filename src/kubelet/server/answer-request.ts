@@ -8,8 +8,9 @@ import { runCommand } from "./run-command.ts";
 import { listRunningPods, podList } from "./running-pods.ts";
 import { sendJson, sendStream, sendText } from "./send-body.ts";
 import { type ContainerLogDeps, openContainerLog } from "./serve-container-log.ts";
+import { type StartupProbesDeps, startupProbesNow } from "./startup-probes.ts";
 
-export interface AnswerDeps extends ContainerLogDeps, PullProgressDeps {
+export interface AnswerDeps extends ContainerLogDeps, PullProgressDeps, StartupProbesDeps {
   readonly metrics: Registry;
   readonly health: Readonly<Record<string, HealthCheck>>;
   /** The kubelet's configuration. */
@@ -54,6 +55,13 @@ const routes: Readonly<Record<string, Route>> = {
     },
   },
   imagePullProgress: { method: "GET", answer: answerPullProgress },
+  startupProbes: {
+    method: "GET",
+    answer(deps, { path, response }) {
+      if (path.segments.length !== 3) throw notFound();
+      sendJson(response, startupProbesNow(deps, path));
+    },
+  },
   run: {
     method: "POST",
     answer: async (deps, { path, response, signal }) =>

@@ -25,6 +25,7 @@ import { parsePath } from "./request-path.ts";
 import { sendError } from "./send-body.ts";
 import type { LogFolders } from "./serve-container-log.ts";
 import type { ServedPods } from "./served-pods.ts";
+import type { StartupProbesDeps } from "./startup-probes.ts";
 import { findStream } from "./stream/find-stream.ts";
 import { proxyUpgrade } from "./stream/proxy-upgrade.ts";
 
@@ -44,6 +45,7 @@ export interface KubeletServerOptions {
   readonly cri: Pick<CriClient, "runtime">;
   readonly logs: LogFolders;
   readonly progress: Pick<ImagePuller, "progress" | "followProgress">;
+  readonly probes: StartupProbesDeps["probes"];
   readonly metrics: Registry;
   /** Beside `ping` and `log`; `syncloop` is upstream's name for the kubelet's own. */
   readonly health?: Readonly<Record<string, HealthCheck>>;

@@ -226,9 +226,116 @@ describe("why a pod does not start", () => {
         ],
       },
       stage: "crashing",
-      because: /exit code 3 \(Error\), 3 restarts so far; the next start waits 20s/,
+      because: /exit code 3, 3 restarts so far; the next start waits 20s/,
       heals: true,
       fix: /kubectl logs p -n shop -c c --previous/,
+    },
+    {
+      name: "a probe ends it",
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [
+          {
+            ...waiting("CrashLoopBackOff", "back-off 10s restarting failed container=c"),
+            restartCount: 1,
+            lastState: { terminated: { exitCode: 137, reason: "Error" } },
+          },
+        ],
+      },
+      events: [{ reason: "Killing", message: "Container c failed liveness probe, will be restarted" }],
+      stage: "crashing",
+      because: /exit code 137: it failed liveness probe, 1 restart so far/,
+      heals: true,
+      fix: /--previous/,
+    },
+    {
+      name: "its program is missing",
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [
+          waiting(
+            "CreateContainerError",
+            `rpc error: code = Unknown desc = creating container ${"ab".repeat(32)}: exec: "nothing": executable file not found in $PATH`,
+          ),
+        ],
+      },
+      stage: "creating",
+      because: /CreateContainerError: creating container abababababab: exec: "nothing": executable/,
+      heals: true,
+      fix: /the image has no nothing: correct command/,
+    },
+    {
+      name: "its claim is missing",
+      nodeName: "",
+      status: {
+        conditions: [
+          condition("PodScheduled", "False", {
+            reason: "Unschedulable",
+            message: '0/1 nodes are available: persistentvolumeclaim "data" not found. not found',
+          }),
+        ],
+      },
+      stage: "scheduling",
+      because: /mounts the claim "data", which does not exist/,
+      heals: false,
+      fix: /kubectl get pvc -n shop/,
+    },
+    {
+      name: "its time is over",
+      spec: { activeDeadlineSeconds: 30 },
+      status: {
+        startTime: "2026-01-01T00:00:20Z",
+        conditions: sandboxed,
+        containerStatuses: [status("c", { state: running, started: true, ready: true })],
+      },
+      stage: "terminating",
+      because: /given 30 s by activeDeadlineSeconds/,
+      heals: false,
+      fix: /spec\.activeDeadlineSeconds/,
+    },
+    {
+      name: "its time was over",
+      status: {
+        phase: "Failed",
+        reason: "DeadlineExceeded",
+        message: "Pod was active on the node longer than the specified deadline",
+        containerStatuses: [status("c", { state: { terminated: { exitCode: 137 } } })],
+      },
+      stage: "ended",
+      because: /DeadlineExceeded\): Pod was active on the node longer/,
+      heals: false,
+      fix: /spec\.activeDeadlineSeconds/,
+    },
+    {
+      name: "ready between two deaths",
+      status: {
+        conditions: [...sandboxed, condition("Ready", "True")],
+        containerStatuses: [
+          status("c", {
+            state: running,
+            started: true,
+            ready: true,
+            restartCount: 2,
+            lastState: { terminated: { exitCode: 1 } },
+          }),
+        ],
+      },
+      stage: "ready",
+      because: /It is ready; container c was restarted 2 times, the last time after exit code 1\./,
+      heals: true,
+      fix: /--previous/,
+    },
+    {
+      name: "a cluster that tells neither the sandbox nor what has started",
+      status: {
+        podIP: "10.0.0.1",
+        conditions: [scheduled],
+        containerStatuses: [status("c", { state: running })],
+      },
+      stage: "readiness",
+      because: /has started and is not ready/,
+      heals: true,
+      fix: /kubectl logs/,
     },
     {
       name: "of two containers, the one that cannot heal",
@@ -240,7 +347,7 @@ describe("why a pod does not start", () => {
           status("d", { state: { waiting: { reason: "ErrImageNeverPull", message: "not here" } } }),
         ],
       },
-      stage: "creating",
+      stage: "pulling",
       because: /Container d waits: ErrImageNeverPull/,
       heals: false,
       fix: /IfNotPresent/,

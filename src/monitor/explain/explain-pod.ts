@@ -1,9 +1,10 @@
 import type { Container, ContainerStatus } from "../../api/objects.ts";
 import { isSidecar } from "../../api/pod-resources.ts";
 import { explainContainer } from "./explain-container.ts";
+import { explainEnd, explainLeaving, explainOverdue } from "./explain-end.ts";
 import { explainSandbox } from "./explain-sandbox.ts";
 import { explainScheduling } from "./explain-scheduling.ts";
-import { type Explanation, inCommands, type PodFacts } from "./explanation.ts";
+import { type Explanation, inCommands, type PodFacts, probeKill } from "./explanation.ts";
 
 /** Why a pod is where it is: the first thing on its way to Ready that is not done. */
 export function explainPod(facts: PodFacts): Explanation {
@@ -11,6 +12,8 @@ export function explainPod(facts: PodFacts): Explanation {
   if (pod.metadata.deletionTimestamp) return explainLeaving(facts);
   if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return explainEnd(facts);
   if (!pod.spec?.nodeName) return explainScheduling(facts);
+  const overdue = explainOverdue(facts);
+  if (overdue) return overdue;
   if (!hasSandbox(facts)) return explainSandbox(facts);
   return (
     explainInit(facts) ??
@@ -40,6 +43,7 @@ function explainInit(facts: PodFacts): Explanation | undefined {
         since: status.state.running.startedAt ?? undefined,
         because: `Init container ${container.name} runs; the others wait for its end.`,
         healsByItself: true,
+        healsWhen: "when it ends with exit code 0",
         fix: `its log: kubectl logs ${inCommands(facts.pod)} -c ${container.name}`,
       };
     }
@@ -72,52 +76,30 @@ function explainGates({ pod }: PodFacts): Explanation | undefined {
       since: conditions.find(({ type }) => type === "ContainersReady")?.lastTransitionTime ?? undefined,
       because: `All containers are ready; the readiness gate ${closed.conditionType} is not True.`,
       healsByItself: true,
+      healsWhen: "when that condition becomes True",
       fix: `whoever owns the gate sets the condition ${closed.conditionType} in the pod's status`,
     }
   );
 }
 
-function explainReady({ pod }: PodFacts): Explanation {
+function explainReady(facts: PodFacts): Explanation {
+  const { pod } = facts;
   const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  const restarted = pod.status?.containerStatuses?.find(({ restartCount }) => restartCount > 0);
   return {
     stage: "ready",
     since: ready?.lastTransitionTime ?? undefined,
-    because: "It is ready.",
+    because: `It is ready${restarted ? `; ${restartWords(facts, restarted)}` : ""}.`,
     healsByItself: true,
-    fix: undefined,
+    fix: restarted && `why it ended: kubectl logs ${inCommands(pod)} -c ${restarted.name} --previous`,
   };
 }
 
-function explainEnd({ pod }: PodFacts): Explanation {
-  const { phase, reason, message } = pod.status ?? {};
-  const failed = pod.status?.containerStatuses?.find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
-  const how = failed
-    ? `container ${failed.name} ended with exit code ${failed.state?.terminated?.exitCode}`
-    : message;
-  const because =
-    phase === "Succeeded"
-      ? "All of its containers have done their work."
-      : `It failed${reason ? ` (${reason})` : ""}${how ? `: ${how}` : ""}.`;
-  return {
-    stage: "ended",
-    since: failed?.state?.terminated?.finishedAt ?? undefined,
-    because: because.replace(/\.\.$/, "."),
-    healsByItself: phase === "Succeeded",
-    fix: failed ? `read what it said: kubectl logs ${inCommands(pod)} -c ${failed.name}` : undefined,
-  };
-}
-
-function explainLeaving({ pod, now }: PodFacts): Explanation {
-  const { deletionTimestamp = "", finalizers = [] } = pod.metadata;
-  const over = now > Date.parse(deletionTimestamp) + 60_000;
-  const holds = finalizers.length > 0 ? `; finalizers hold it: ${finalizers.join(", ")}` : "";
-  return {
-    stage: "terminating",
-    since: deletionTimestamp,
-    because: `It is being deleted${holds}.`,
-    healsByItself: !over,
-    fix: over
-      ? `if its node is gone for good: kubectl delete pod ${inCommands(pod)} --force --grace-period=0`
-      : undefined,
-  };
+/** A pod that is ready between two deaths is worth a word. */
+function restartWords(facts: PodFacts, { name, restartCount, lastState }: ContainerStatus): string {
+  const last = lastState?.terminated;
+  const times = restartCount === 1 ? "once" : `${restartCount} times`;
+  const kill = probeKill(facts, name);
+  const why = kill ? `: it ${kill}` : "";
+  return `container ${name} was restarted ${times}${last ? `, the last time after exit code ${last.exitCode}${why}` : ""}`;
 }

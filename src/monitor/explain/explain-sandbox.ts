@@ -1,4 +1,12 @@
-import { type Explanation, lastEvent, namespaceFlag, type PodFacts, timeOf } from "./explanation.ts";
+import {
+  type Explanation,
+  inCommands,
+  lastEvent,
+  namespaceFlag,
+  type PodFacts,
+  sentence,
+  timeOf,
+} from "./explanation.ts";
 
 const missingObject = /(secret|configmap) "([^"]+)" not found/i;
 
@@ -16,21 +24,27 @@ export function explainSandbox(facts: PodFacts): Explanation {
       ? `The node ${node} is making its volumes, network and sandbox.`
       : `The kubelet of ${node} has not begun with it.`;
     const fix = condition ? undefined : `if it stays so, see that the node lives: kubectl get node ${node}`;
-    return { stage: "sandbox", since, because, healsByItself: true, fix };
+    const healsWhen = condition ? "in a moment" : "when the node's kubelet takes it up";
+    return { stage: "sandbox", since, because, healsByItself: true, healsWhen, fix };
   }
   const { reason, message } = problem;
+  const because = sentence(message);
   if (reason === "FailedCreatePodSandBox") {
     const fix = /handler|runtimeclass|no runtime for/i.test(message)
       ? "correct spec.runtimeClassName, or give the node's runtime that handler: kubectl get runtimeclasses"
       : `look at the network plugin and the runtime of node ${pod.spec?.nodeName}`;
-    return { stage: "sandbox", since, because: message, healsByItself: true, fix };
+    const healsWhen = "when the node's network and runtime are well; it is tried again";
+    return { stage: "sandbox", since, because, healsByItself: true, healsWhen, fix };
   }
   const [, kind, name] = missingObject.exec(message) ?? [];
   const create = kind?.toLowerCase() === "secret" ? "secret generic" : "configmap";
   const fix = name
     ? `create it, and the pod starts by itself: kubectl create ${create} ${name}${namespaceFlag(pod)} --from-literal=KEY=VALUE`
-    : `look at its volumes: kubectl describe pod ${pod.metadata.name}${namespaceFlag(pod)}`;
-  return { stage: "volumes", since, because: message, healsByItself: !name, fix };
+    : `look at its volumes: kubectl describe pod ${inCommands(pod)}`;
+  const healing = name
+    ? { healsByItself: false }
+    : { healsByItself: true, healsWhen: "when the volume can be had; it is tried again" };
+  return { stage: "volumes", since, because, ...healing, fix };
 }
 
 /** From the condition, which says why since it is Kindling's kubelet; else from the newest event about it. */

@@ -42,6 +42,8 @@ export interface Explanation {
   /** One sentence. */
   readonly because: string;
   readonly healsByItself: boolean;
+  /** What would have to happen for that, where it does: "when a node has room". */
+  readonly healsWhen?: string;
   /** What to change, or a command to run. */
   readonly fix: string | undefined;
 }
@@ -58,10 +60,35 @@ export function namespaceFlag({ metadata }: Pod): string {
 }
 
 /** The newest event of one of these reasons. */
-export function lastEvent({ events }: PodFacts, ...reasons: readonly string[]): Event | undefined {
+export function lastEvent(
+  { events }: Pick<PodFacts, "events">,
+  ...reasons: readonly string[]
+): Event | undefined {
   return events
     .filter(({ reason }) => reasons.includes(reason ?? ""))
     .toSorted((a, b) => timeOf(b) - timeOf(a))[0];
+}
+
+/** What the pod's events say of one of its containers; of any, where a cluster's events do not name it. */
+export function eventsOf({ events }: PodFacts, container: string): readonly Event[] {
+  return events.filter(
+    ({ involvedObject: { fieldPath } }) => !fieldPath || fieldPath.endsWith(`{${container}}`),
+  );
+}
+
+/** The probe that had a container ended, in the kubelet's words; undefined where it ended for another reason. */
+export function probeKill(facts: PodFacts, container: string): string | undefined {
+  const message = lastEvent({ events: eventsOf(facts, container) }, "Killing")?.message;
+  return message && /failed (liveness|startup) probe/.exec(message)?.[0];
+}
+
+/** One sentence, without what gRPC puts in front of what a runtime says, and with ids as short as people use them. */
+export function sentence(text: string): string {
+  const plain = text
+    .replaceAll(/rpc error: code = \w+ desc = /g, "")
+    .replaceAll(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, "$1")
+    .trim();
+  return /[.!?…]$/.test(plain) ? plain : `${plain}.`;
 }
 
 export function timeOf(event: Event): number {

@@ -1,3 +1,4 @@
+import type { Pod, StatefulSet } from "../../api/objects.ts";
 import { StatusError } from "../../api/status-error.ts";
 import type { Client, ObjectKey } from "../../client/client.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -34,4 +35,18 @@ async function readPulls(
     if (error instanceof StatusError) return [];
     throw error;
   }
+}
+
+/** A StatefulSet and the pods that are its own. Throws when there is no such set. */
+export async function gatherSet(
+  client: Client,
+  { namespace, name }: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<{ readonly set: StatefulSet; readonly pods: readonly Pod[] }> {
+  const set = await client.get("statefulsets", { namespace, name }, { signal });
+  const { items } = await client.list("pods", { namespace, signal });
+  const pods = items.filter(({ metadata }) =>
+    metadata.ownerReferences?.some(({ uid }) => uid === set.metadata.uid),
+  );
+  return { set, pods };
 }

@@ -13,6 +13,8 @@ export interface Feed {
   readonly cluster: { readonly server: string; readonly version: string };
   /** Pods that are starting, or ended up stuck on the way. */
   readonly starting: readonly PodView[];
+  /** How many start in all; `starting` holds 5,000 of them at most. */
+  readonly startingTotal?: number;
   /** The last starts that are over, newest first, 2,000 at most. */
   readonly finished: readonly FinishedView[];
   readonly statefulSets: readonly StatefulSetView[];
@@ -77,6 +79,7 @@ export interface FinishedView {
   readonly storageClasses: readonly string[];
   readonly createdMs: number;
   readonly readyMs: number;
+  /** How long each stage took, as far as it is known, in seconds, by the names in start-signal.ts. */
   readonly stages: Readonly<Record<string, number>>;
   readonly userError: string | undefined;
 }

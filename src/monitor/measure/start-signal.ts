@@ -37,6 +37,8 @@ export interface PodStart {
     readonly image: string;
     readonly seconds: number;
     readonly bytes: number | undefined;
+    /** When it was over, by its event's time. */
+    readonly endedMs?: number;
   }[];
   readonly restarts: number;
   /** Why the start is the user's own fault (a missing config map, a wrong image name), where it is. */

@@ -10,14 +10,17 @@ export interface DataDirClaim {
   release(): Promise<void>;
 }
 
-export async function claimDataDir(dataDir: string): Promise<DataDirClaim> {
+export async function claimDataDir(
+  dataDir: string,
+  part: "runtime" | "up" = "runtime",
+): Promise<DataDirClaim> {
   const directory = await realpath(dataDir);
   const name = createHash("sha256").update(directory).digest("hex").slice(0, 32);
   const server = createServer((socket) => socket.destroy());
-  await listen(server, `\0kindling-runtime-${name}`).catch((error: NodeJS.ErrnoException) => {
+  await listen(server, `\0kindling-${part}-${name}`).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EADDRINUSE") throw error;
     throw new Error(
-      `${directory} is in use by another kindling runtime; stop it, or choose another --data-dir`,
+      `${directory} is in use by another kindling ${part}; stop it, or choose another --data-dir`,
     );
   });
   server.unref();

@@ -22,6 +22,17 @@ test("a rule for containers is none for their pod", () => {
   expect(rules.scriptFor("sandbox", { namespace: "shop", pod: "web-0" })).toEqual({});
 });
 
+test.each([
+  [{ volume: "data" }, "volume", { pod: "web-0", volume: "data" }, true],
+  [{ volume: "data" }, "volume", { pod: "web-0", volume: "logs" }, false],
+  [{ pod: "web-*" }, "volume", { pod: "web-0", volume: "logs" }, true],
+  [{ probe: "readiness" }, "probe", { pod: "web-0", container: "c", probe: "readiness" }, true],
+  [{ probe: "readiness" }, "probe", { pod: "web-0", container: "c", probe: "liveness" }, false],
+] as const)("%j and a %s of %j: %j", (match, name, of, expected) => {
+  const rules = createRuleBook([{ match, volume: { error: "no" }, probe: { failure: "no" } }]);
+  expect(Object.values(rules.scriptFor(name, of))).toEqual(expected ? ["no"] : []);
+});
+
 test("newer rules count before older ones, any before what the pod says; removing one heals", () => {
   const rules = createRuleBook([{ container: { startDelayMs: 1, log: "old" } }]);
   const fault = rules.add({ container: { startDelayMs: 2 } });

@@ -10,6 +10,10 @@ export interface RuleMatch {
   readonly image?: string;
   /** The pod's runtime handler, `""` where it names none. */
   readonly handler?: string;
+  /** Of the pod's volumes, by their names in it. */
+  readonly volume?: string;
+  /** `startup`, `liveness` or `readiness`. */
+  readonly probe?: string;
 }
 
 /** Of whom a script is asked for. */
@@ -22,6 +26,8 @@ export interface Facts {
   readonly attempt?: number;
   readonly image?: string;
   readonly handler?: string;
+  readonly volume?: string;
+  readonly probe?: string;
 }
 
 type Section<Script> = Script | ((facts: Facts) => Script | undefined);
@@ -71,8 +77,10 @@ export function createRuleBook(initial: readonly SimulationRule[] = []): RuleBoo
   };
 }
 
+const matchKeys = ["namespace", "pod", "container", "image", "handler", "volume", "probe"] as const;
+
 function matches(match: RuleMatch, facts: Facts): boolean {
-  return (["namespace", "pod", "container", "image", "handler"] as const).every((key) => {
+  return matchKeys.every((key) => {
     const pattern = match[key];
     const fact = facts[key];
     return pattern === undefined || (fact !== undefined && matchesGlob(pattern, fact));

@@ -95,6 +95,19 @@ export interface PullFailure {
   readonly atByte?: number;
 }
 
+/** What a node does for a pod beside its runtime: CRI has no call for it, the kubelet asks. */
+interface VolumeScript {
+  /** How long it takes to set one up; `Infinity`: until its caller gives up. */
+  readonly delayMs?: number;
+  /** Setting it up fails with this. */
+  readonly error?: string;
+}
+
+export interface ProbeScript {
+  /** Why probes fail. Without it, commands answer by their script and every other probe succeeds. */
+  readonly failure?: string;
+}
+
 /** How the node is; undefined is well. */
 interface StatusScript {
   /** Why RuntimeReady is false. */
@@ -107,5 +120,7 @@ export interface Scripts {
   readonly sandbox: SandboxScript;
   readonly container: ContainerScript;
   readonly pull: PullScript;
+  readonly volume: VolumeScript;
+  readonly probe: ProbeScript;
   readonly status: StatusScript;
 }

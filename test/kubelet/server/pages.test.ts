@@ -1,6 +1,7 @@
 import { get } from "node:https";
 import { Counter } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Pod } from "../../../src/api/objects.ts";
 import type { ApiClient } from "../../support/api-server.ts";
 import { type KubeletServerFixture, startKubeletFixture } from "../../support/kubelet-server.ts";
 
@@ -47,6 +48,22 @@ test("pods and configuration", async () => {
   const list = await admin.json<{ items: unknown[] }>("GET", "/pods");
   expect(list).toMatchObject({ kind: "PodList", items: [{ metadata: { name: "p" } }] });
   expect(await admin.json("GET", "/configz")).toEqual({ kubeletconfig: { maxPods: 110 } });
+});
+
+test("startup probes: how much of its time each container has used", async () => {
+  const pod = kubelet.pods.get("default/p");
+  const statuses = [
+    { name: "slow", containerID: "kindling://1" },
+    { name: "up", containerID: "kindling://2" },
+  ];
+  const budget = { failures: 3, failureThreshold: 30, secondsLeft: 270, text: "3 of 30" };
+  kubelet.budgets.set("1", budget);
+  kubelet.pods.set("default/probed", { ...pod, status: { containerStatuses: statuses } } as Pod);
+  expect(await admin.json("GET", "/startupProbes/default/probed")).toEqual({
+    probes: [{ container: "slow", ...budget }],
+  });
+  expect(await page("/startupProbes/default/other")).toMatchObject({ status: 404 });
+  kubelet.pods.delete("default/probed");
 });
 
 test("progress of pulls: as they are, and each change as a line", async () => {

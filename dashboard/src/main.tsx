@@ -1,0 +1,37 @@
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { createFeedStore } from "./feed/feed-store.ts";
+import { followFeed } from "./feed/follow-feed.ts";
+import { openFeed } from "./feed/open-feed.ts";
+import { createPageSchedule } from "./feed/page-schedule.ts";
+import { createWakeableSleep } from "./feed/wakeable-sleep.ts";
+import "./style/tokens.css";
+import "./style/shell.css";
+import "./style/starting.css";
+import "./style/detail.css";
+import "./style/finished.css";
+import "./style/lists.css";
+
+const localMs = () => performance.now();
+const store = createFeedStore({ localMs, schedule: createPageSchedule() });
+const { sleep, wake } = createWakeableSleep();
+addEventListener("online", wake);
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) wake();
+});
+
+const root = document.getElementById("app");
+if (root) {
+  root.replaceChildren();
+  render(<App store={store} onRetry={wake} />, root);
+}
+
+void followFeed({
+  open: (signal) => openFeed("api/feed", signal),
+  onMessage: store.push,
+  onConnection: store.connect,
+  nowMs: localMs,
+  sleep,
+  random: Math.random,
+  signal: new AbortController().signal,
+});

@@ -1,0 +1,25 @@
+import type { Connection } from "../feed/follow-feed.ts";
+import { formatElapsed, formatLeft } from "../text/format-duration.ts";
+import { useTick } from "./hooks.ts";
+
+export function LostBanner(props: {
+  readonly connection: Extract<Connection, { kind: "lost" }>;
+  readonly onRetry: () => void;
+}) {
+  useTick(1_000, true);
+  const { sinceMs, retryAtMs, reason } = props.connection;
+  const now = performance.now();
+  const left = (retryAtMs - now) / 1_000;
+  return (
+    <div class="lost">
+      <p>
+        <strong role="status">Connection lost.</strong> {reason} What you see is{" "}
+        {formatElapsed(Math.floor((now - sinceMs) / 1_000) * 1_000).replace(".0", "")} old;{" "}
+        {left > 0 ? `trying again in ${formatLeft(left)}.` : "trying again…"}
+      </p>
+      <button type="button" onClick={props.onRetry}>
+        Try now
+      </button>
+    </div>
+  );
+}

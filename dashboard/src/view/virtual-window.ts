@@ -1,0 +1,46 @@
+export interface VirtualWindow {
+  readonly first: number;
+  /** The one after the last. */
+  readonly end: number;
+}
+
+/** Which rows of equal height to have in the page: those seen, and a few on each side. */
+export function virtualWindow(list: {
+  readonly scrollTop: number;
+  readonly viewHeight: number;
+  readonly rowHeight: number;
+  readonly count: number;
+  readonly spare: number;
+}): VirtualWindow {
+  const { scrollTop, viewHeight, rowHeight, count, spare } = list;
+  // Scrolled too far is where a list is that has become shorter.
+  const top = Math.min(Math.max(0, scrollTop), Math.max(0, count * rowHeight - viewHeight));
+  const first = Math.max(0, Math.floor(top / rowHeight) - spare);
+  return { first, end: Math.min(count, Math.ceil((top + viewHeight) / rowHeight) + spare) };
+}
+
+/** Where to scroll to, so that a row is seen; where it already is, nowhere. */
+export function scrollToRow(
+  index: number,
+  { scrollTop, viewHeight, rowHeight }: { readonly scrollTop: number; viewHeight: number; rowHeight: number },
+): number {
+  const top = index * rowHeight;
+  if (top < scrollTop) return top;
+  return Math.max(scrollTop, top + rowHeight - viewHeight);
+}
+
+/** The row that a key leads to; undefined for keys that lead nowhere. */
+export function rowAfterKey(
+  key: string,
+  { index, count, page }: { readonly index: number; readonly count: number; readonly page: number },
+): number | undefined {
+  const to = {
+    ArrowDown: index + 1,
+    ArrowUp: index < 0 ? 0 : index - 1,
+    PageDown: index + page,
+    PageUp: index - page,
+    Home: 0,
+    End: count - 1,
+  }[key];
+  return to === undefined || count === 0 ? undefined : Math.min(count - 1, Math.max(0, to));
+}

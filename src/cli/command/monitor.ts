@@ -1,0 +1,97 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { loadInClusterAccess, loadKubeconfig } from "../../client/cluster-access.ts";
+import { createClient } from "../../client/create-client.ts";
+import { createHttpTransport } from "../../client/http-transport.ts";
+import { systemClock } from "../../lib/clock.ts";
+import {
+  parseMonitorConfiguration,
+  readMonitorConfiguration,
+} from "../../monitor/configuration/monitor-configuration.ts";
+import { createMonitorService } from "../../monitor/monitor-service.ts";
+import { startMonitorServer } from "../../monitor/server/monitor-server.ts";
+import { openLmdbStore } from "../../store/lmdb-store.ts";
+import { type ListenAddress, listenOption } from "../listen-option.ts";
+import { addLogOptions, loggerOf } from "../log-options.ts";
+import { untilStopped } from "../until-stopped.ts";
+import { UsageError } from "../usage-error.ts";
+import { configureReport } from "./monitor-report.ts";
+
+type MonitorFlags = Parameters<typeof loggerOf>[0] & {
+  kubeconfig?: string;
+  dataDir: string;
+  listen: ListenAddress;
+  config?: string;
+  tlsCertFile?: string;
+  tlsPrivateKeyFile?: string;
+};
+
+const examples = `
+Examples:
+  kindling monitor --kubeconfig ~/.kube/config
+  kindling monitor --kubeconfig ~/.kube/config --data-dir /var/lib/kindling-monitor --config monitor.yaml
+  kindling monitor --listen 0.0.0.0:9085      in a pod of the cluster that it watches`;
+
+export function configure(command: Command): void {
+  addLogOptions(command)
+    .option("--kubeconfig <file>", "the cluster: any of 1.29 or later; without it, the one this runs in")
+    .option(
+      "--data-dir <directory>",
+      "where it keeps what it has told, so that a restart does not tell it again",
+      join(homedir(), ".kindling", "monitor"),
+    )
+    .addOption(listenOption("127.0.0.1:9085"))
+    .option("--config <file>", "labels to tell apart, limits, objectives and where traces go, as YAML")
+    .option("--tls-cert-file <file>", "the certificate to serve with elsewhere than on loopback")
+    .option("--tls-private-key-file <file>", "the key of that certificate")
+    .addHelpText("after", examples)
+    .action(runMonitor);
+  configureReport(command.command("report"));
+}
+
+async function runMonitor(flags: MonitorFlags): Promise<void> {
+  const { kubeconfig, dataDir, listen, config } = flags;
+  const logger = loggerOf(flags).component("monitor");
+  const clock = systemClock;
+  const tls = await readTls(flags);
+  const configuration =
+    config === undefined
+      ? parseMonitorConfiguration("", "the default")
+      : await readMonitorConfiguration(config);
+  const access = await (kubeconfig === undefined ? loadInClusterAccess() : loadKubeconfig(kubeconfig));
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const store = await openLmdbStore({ directory: join(dataDir, "starts") });
+  const client = createClient({ transport: createHttpTransport({ access }), userAgent: "kindling-monitor" });
+  try {
+    const deps = { client, clock, logger, store, dataDir, configuration, server: access.server.origin };
+    const service = await createMonitorService(deps);
+    const server = await startMonitorServer({
+      listen,
+      parts: service.parts,
+      client,
+      clock,
+      logger,
+      ...(tls && { tls }),
+    });
+    process.stdout.write(`monitor: ${server.url}\nmetrics: ${server.url}/metrics\n`);
+    await untilStopped(async (signal) => {
+      try {
+        await service.run(signal);
+      } finally {
+        await server.close();
+      }
+    });
+  } finally {
+    client.close();
+    await store.close();
+  }
+}
+
+async function readTls({ tlsCertFile, tlsPrivateKeyFile }: MonitorFlags) {
+  if (tlsCertFile === undefined && tlsPrivateKeyFile === undefined) return undefined;
+  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined)
+    throw new UsageError("--tls-cert-file and --tls-private-key-file go together");
+  return { cert: await readFile(tlsCertFile), key: await readFile(tlsPrivateKeyFile) };
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { createRedraw } from "./redraw.ts";
+
+function terminal(columns: number, rows: number) {
+  const written: string[] = [];
+  const output = { columns, rows, isTTY: true, write: (text: string) => void written.push(text) };
+  return { output, written };
+}
+
+test("the next picture goes over the last one, by as many rows as that takes", () => {
+  const { output, written } = terminal(10, 24);
+  const screen = createRedraw(output);
+  screen.draw(["\x1b[1mone\x1b[0m", "longer than ten", "世界世界世界"]);
+  screen.draw(["two"]);
+  screen.draw([]);
+  screen.draw(["three"]);
+  expect(written).toEqual([
+    "\x1b[J\x1b[1mone\x1b[0m\nlonger than ten\n世界世界世界\n",
+    "\x1b[5A\r\x1b[Jtwo\n",
+    "\x1b[1A\r\x1b[J",
+    "\x1b[Jthree\n",
+  ]);
+});
+
+test("a terminal that became narrower has wrapped what was there", () => {
+  const { output, written } = terminal(20, 24);
+  const screen = createRedraw(output);
+  screen.draw(["sixteen letters!"]);
+  output.columns = 8;
+  screen.draw(["x"]);
+  expect(written[1]).toBe("\x1b[2A\r\x1b[Jx\n");
+});
+
+test("no more is drawn than the screen shows", () => {
+  const { output, written } = terminal(10, 4);
+  createRedraw(output).draw(["a", "longer than ten", "b", "c"]);
+  expect(written).toEqual(["\x1b[Ja\nlonger than ten\n"]);
+});

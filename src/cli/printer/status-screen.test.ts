@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import type { ClusterStatus } from "../../cluster/cluster-status.ts";
+import { renderStatus, statusJson } from "./status-screen.ts";
+
+const now = Date.parse("2026-03-01T00:10:00Z");
+const running: ClusterStatus = {
+  dataDir: "/data",
+  state: "running",
+  up: {
+    process: { pid: 12, startTicks: 1, bootId: "b" },
+    version: "v1",
+    startedAt: now - 300_000,
+    store: "lmdb",
+    runtime: { kind: "endpoint", endpoint: "unix:///run/c.sock" },
+    handlers: {},
+    ephemeral: false,
+    mergedInto: [],
+    serving: { url: "https://127.0.0.1:6443", kubeconfig: "/data/kubeconfig" },
+  },
+  workload: {
+    nodes: [{ name: "node-1", ready: true }],
+    pods: { total: 3, byPhase: { Running: 2, Pending: 1 }, starting: 1 },
+  },
+  containers: [],
+  diskBytes: 2_097_152,
+};
+const render = (status: ClusterStatus, color = false) => renderStatus(status, { color, now });
+
+test("a running cluster on one screen", () => {
+  expect(render(running)).toBe(`● The cluster runs (pid 12, for 5m)
+
+  url         https://127.0.0.1:6443
+  kubeconfig  /data/kubeconfig
+  data        /data (2.0 MiB)
+  version     v1
+  store       lmdb
+  runtime     unix:///run/c.sock
+  nodes       1 of 1 ready
+              node-1 Ready
+  pods        1 Pending, 2 Running
+              1 starting: kindling why POD says what each waits for
+`);
+});
+
+test("colours only where they are wanted", () => {
+  expect(render(running, true)).toContain("\x1b[32m●\x1b[0m The cluster runs");
+  expect(render(running)).not.toContain("\x1b");
+});
+
+test("of many nodes only those in need are named", () => {
+  const nodes = Array.from({ length: 100 }, (_, i) => ({ name: `node-${i}`, ready: i !== 7 }));
+  const text = render({ ...running, workload: { nodes, pods: { total: 0, byPhase: {}, starting: 0 } } });
+  expect(text).toMatch(/nodes +99 of 100 ready\n +node-7 NotReady\n +pods +none\n$/);
+});
+
+test("an API that does not answer", () => {
+  const { workload: _, ...rest } = running;
+  expect(render({ ...rest, problem: "connection refused" })).toContain(
+    "the API does not answer: connection refused",
+  );
+});
+
+test("containers that are left over, and what to do with them", () => {
+  const containers = Array.from({ length: 12 }, (_, i) => ({
+    id: `id${i}`,
+    node: "node-1",
+    pid: i + 2,
+    name: i === 0 ? "" : `default/p${i}/c`,
+  }));
+  const text = render({ ...running, state: "stopped", containers });
+  expect(text).toContain(
+    "12 containers still run, though the cluster is down:\n  id0 (pid 2)\n  default/p1/c (pid 3)\n",
+  );
+  expect(text).toContain("  and 2 more\n");
+  expect(text).toContain("kindling down --containers --data-dir /data\n");
+});
+
+test.each([
+  ["missing", "○ There is no cluster in /data\n\nStart one: kindling up --data-dir /data\n"],
+  ["foreign", "○ /data is not the data directory of a cluster\n"],
+] as const)("%s", (state, text) => {
+  expect(render({ dataDir: "/data", state, containers: [], diskBytes: 0 })).toBe(text);
+});
+
+test("JSON has a pid and an address only while it runs", () => {
+  expect(statusJson(running)).toMatchObject({ state: "running", pid: 12, url: "https://127.0.0.1:6443" });
+  const stopped = statusJson({ ...running, state: "stopped" });
+  expect(stopped).not.toHaveProperty("pid");
+  expect(stopped).not.toHaveProperty("url");
+});

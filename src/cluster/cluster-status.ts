@@ -1,0 +1,86 @@
+import type { Node, Pod } from "../api/objects.ts";
+import { hasEnded } from "../api/pod-phase.ts";
+import { connectCluster } from "../client/create-client.ts";
+import { diskUsage } from "../runtime/image/disk-usage.ts";
+import { isRunning, readUpRecord, type UpRecord } from "./data-dir/up-record.ts";
+import { whatIsThere } from "./reset-data-dir.ts";
+import { type RunningContainer, runningContainers } from "./running-containers.ts";
+
+/** What a cluster's API says of it. */
+export interface Workload {
+  readonly nodes: readonly { readonly name: string; readonly ready: boolean }[];
+  readonly pods: {
+    readonly total: number;
+    readonly byPhase: Readonly<Record<string, number>>;
+    /** Neither ready nor at their end. */
+    readonly starting: number;
+  };
+}
+
+export interface ClusterStatus {
+  readonly dataDir: string;
+  /** `stopped`: there are data, but no `up`. `missing`: not even data. */
+  readonly state: "running" | "starting" | "stopped" | "missing" | "foreign";
+  readonly up?: UpRecord;
+  readonly workload?: Workload;
+  /** Why the API of a running cluster did not answer. */
+  readonly problem?: string;
+  readonly containers: readonly RunningContainer[];
+  readonly diskBytes: number;
+}
+
+const apiTimeoutMs = 5_000;
+
+export async function clusterStatus(dataDir: string): Promise<ClusterStatus> {
+  const there = await whatIsThere(dataDir);
+  if (there !== "cluster") return { dataDir, state: there, containers: [], diskBytes: 0 };
+  const up = await readUpRecord(dataDir);
+  const running = isRunning(up);
+  const state = running ? (up.serving ? "running" : "starting") : "stopped";
+  const [containers, { usedBytes }, answer] = await Promise.all([
+    runningContainers(dataDir),
+    diskUsage(dataDir),
+    running && up.serving ? askApi(up.serving.kubeconfig) : {},
+  ]);
+  return { dataDir, state, ...(up && { up }), ...answer, containers, diskBytes: usedBytes };
+}
+
+async function askApi(kubeconfig: string): Promise<Pick<ClusterStatus, "workload" | "problem">> {
+  try {
+    const client = await connectCluster({ kubeconfig, userAgent: "kindling-status" });
+    try {
+      const signal = AbortSignal.timeout(apiTimeoutMs);
+      const [nodes, pods] = await Promise.all([
+        client.list("nodes", { signal }),
+        client.list("pods", { signal }),
+      ]);
+      return { workload: summarize(nodes.items, pods.items) };
+    } finally {
+      client.close();
+    }
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Exported for its test. */
+export function summarize(nodes: readonly Node[], pods: readonly Pod[]): Workload {
+  const byPhase: Record<string, number> = {};
+  for (const { status } of pods) {
+    const phase = status?.phase ?? "Unknown";
+    byPhase[phase] = (byPhase[phase] ?? 0) + 1;
+  }
+  const starting = pods.filter(
+    (pod) => !hasEnded(pod) && !pod.metadata.deletionTimestamp && !isTrue(pod, "Ready"),
+  );
+  return {
+    nodes: nodes
+      .map((node) => ({ name: node.metadata.name ?? "", ready: isTrue(node, "Ready") }))
+      .sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })),
+    pods: { total: pods.length, byPhase, starting: starting.length },
+  };
+}
+
+function isTrue({ status }: Pod | Node, condition: string): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === condition && is === "True") ?? false;
+}

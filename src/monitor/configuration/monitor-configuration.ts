@@ -1,0 +1,141 @@
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import { qualifiedNameProblems } from "../../api/names.ts";
+import { Report } from "../../api/validation/report.ts";
+import type { Objective } from "../slo/objective.ts";
+import { parseObjectives } from "../slo/parse-objectives.ts";
+
+/** How a monitor runs: every field defaulted and checked. docs/monitor.md says what each means. */
+export interface MonitorConfiguration {
+  readonly chosenLabels: readonly string[];
+  readonly chosenAnnotations: readonly string[];
+  readonly stuckAfterSeconds: number;
+  readonly metrics: {
+    readonly valuesPerLabel: number;
+    readonly classes: number;
+    /** Pods that have series of their own; 0 is none. */
+    readonly podSeries: number;
+  };
+  readonly objectives: readonly Objective[];
+  /** The collector of traces, where there is one. */
+  readonly otlp:
+    | { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> }
+    | undefined;
+}
+
+export async function readMonitorConfiguration(file: string): Promise<MonitorConfiguration> {
+  return parseMonitorConfiguration(await readFile(file, "utf8"), file);
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+const fields = ["chosenLabels", "chosenAnnotations", "stuckAfterSeconds", "metrics", "objectives", "otlp"];
+/** Each is a label on every metric. */
+const mostChosen = 10;
+
+/** `file` is its name, for messages. Throws with all that is wrong, field by field. */
+export function parseMonitorConfiguration(text: string, file: string): MonitorConfiguration {
+  const at = new Report("");
+  const top = mapping(at, "", parseYaml(text, file) ?? {}, fields);
+  const metrics = mapping(at.child("metrics"), "", top.metrics ?? {}, [
+    "valuesPerLabel",
+    "classes",
+    "podSeries",
+  ]);
+  const inMetrics = at.child("metrics");
+  const chosenLabels = keys(at, "chosenLabels", top.chosenLabels);
+  const chosenAnnotations = keys(at, "chosenAnnotations", top.chosenAnnotations);
+  chosenAnnotations.forEach((key, i) => {
+    // In a class, labels and annotations are one set of names.
+    if (chosenLabels.includes(key)) at.duplicate(`chosenAnnotations[${i}]`, key);
+  });
+  const configuration = {
+    chosenLabels,
+    chosenAnnotations,
+    stuckAfterSeconds: integer(at, "stuckAfterSeconds", top.stuckAfterSeconds ?? 300, [1, 86_400]),
+    metrics: {
+      valuesPerLabel: integer(inMetrics, "valuesPerLabel", metrics.valuesPerLabel ?? 100, [1, 10_000]),
+      classes: integer(inMetrics, "classes", metrics.classes ?? 200, [1, 10_000]),
+      podSeries: integer(inMetrics, "podSeries", metrics.podSeries ?? 0, [0, 100_000]),
+    },
+    otlp: top.otlp === undefined || top.otlp === null ? undefined : readOtlp(at.child("otlp"), top.otlp),
+  };
+  if (at.errors.length > 0) {
+    const lines = at.errors.map(({ field, message }) => `${field || "the file"}: ${message}`);
+    throw new Error(`${file} is not a monitor's configuration that can be used:\n  ${lines.join("\n  ")}`);
+  }
+  const chosen = [...chosenLabels, ...chosenAnnotations];
+  // JSON is YAML: the objectives are read as from a file of their own.
+  const objectives = parseObjectives(JSON.stringify({ objectives: top.objectives ?? [] }), { file, chosen });
+  return { ...configuration, objectives };
+}
+
+function parseYaml(text: string, file: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 0 });
+  } catch (error) {
+    throw new Error(`${file} is not YAML: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    });
+  }
+}
+
+function readOtlp(at: Report, value: unknown): MonitorConfiguration["otlp"] {
+  const { endpoint, headers = {} } = mapping(at, "", value, ["endpoint", "headers"]);
+  const isUrl =
+    typeof endpoint === "string" &&
+    /^https?:$/.test(URL.canParse(endpoint) ? new URL(endpoint).protocol : "");
+  if (endpoint === undefined)
+    at.required("endpoint", "the collector's address, such as http://localhost:4318/v1/traces");
+  else if (!isUrl)
+    at.invalid("endpoint", endpoint, "must be an http or https URL, such as http://localhost:4318/v1/traces");
+  const entries = Object.entries(mapping(at.child("headers"), "", headers));
+  const texts = entries.flatMap(([name, text]) => {
+    if (typeof text === "string") return [[name, text] as const];
+    at.invalid(`headers[${name}]`, text, "must be a text");
+    return [];
+  });
+  return { endpoint: String(endpoint), headers: Object.fromEntries(texts) };
+}
+
+/** Reports what is no mapping and, where fields are given, what is none of them. */
+function mapping(at: Report, field: string, value: unknown, known?: readonly string[]): Mapping {
+  if (!isMapping(value)) {
+    at.invalid(field, value, "must be a mapping of fields");
+    return {};
+  }
+  for (const key of Object.keys(value)) {
+    if (known && !known.includes(key)) at.forbidden(key, `unknown field; there are ${known.join(", ")}`);
+  }
+  return value;
+}
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Keys of labels or annotations. */
+function keys(at: Report, field: string, value: unknown = []): readonly string[] {
+  if (!Array.isArray(value)) {
+    at.invalid(field, value, "must be a list of keys");
+    return [];
+  }
+  if (value.length > mostChosen) at.tooMany(field, value.length, mostChosen);
+  const found: string[] = [];
+  value.forEach((key: unknown, i) => {
+    const place = `${field}[${i}]`;
+    if (typeof key !== "string") at.invalid(place, key, "must be a text");
+    else if (found.includes(key)) at.duplicate(place, key);
+    else {
+      at.problems(place, key, qualifiedNameProblems(key));
+      found.push(key);
+    }
+  });
+  return found;
+}
+
+function integer(at: Report, field: string, value: unknown, [min, max]: readonly [number, number]): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  at.invalid(field, value, `must be a whole number from ${min} to ${max}`);
+  return min;
+}

@@ -1,0 +1,58 @@
+import type { Container, Pod } from "../../api/objects.ts";
+import { inCommands, namespaceFlag } from "./explanation.ts";
+
+interface Waiting {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What would help a container that waits: a command where there is one, else the change. */
+export function fixFor(pod: Pod, container: Container, waiting: Waiting): string | undefined {
+  return fixByMessage(pod, container, waiting.message) ?? fixByReason(pod, container, waiting.reason);
+}
+
+function fixByMessage(pod: Pod, container: Container, message: string): string | undefined {
+  const flag = namespaceFlag(pod);
+  const [, kind, name] = /(configmap|secret) "([^"]+)" not found/.exec(message) ?? [];
+  if (name) {
+    const what = kind === "secret" ? "secret generic" : "configmap";
+    return `create it, and the pod starts by itself: kubectl create ${what} ${name}${flag} --from-literal=${keyOf(container, name)}=VALUE`;
+  }
+  const [, key, holder, place] = /couldn't find key (\S+) in (ConfigMap|Secret) (\S+)/.exec(message) ?? [];
+  if (key)
+    return `add the key ${key}: kubectl edit ${holder?.toLowerCase()} ${place?.split("/").at(-1)}${flag}`;
+  if (/runAsNonRoot/.test(message))
+    return `set securityContext.runAsUser of container ${container.name} to a user that is not 0, in a new pod`;
+  const program = /exec: "([^"]+)": (?:executable file not found|no such file|stat )/.exec(message)?.[1];
+  if (program)
+    return `the image has no ${program}: correct command of container ${container.name}, in a new pod`;
+  if (/no command specified|what to run/.test(message))
+    return `give container ${container.name} a command, in a new pod: ${container.image} has none`;
+  return undefined;
+}
+
+/** The key that the container asks for in a config map or secret, where it asks for one by name. */
+function keyOf(container: Container, holder: string): string {
+  const asked = (container.env ?? []).map(
+    ({ valueFrom }) => valueFrom?.configMapKeyRef ?? valueFrom?.secretKeyRef,
+  );
+  return asked.find((reference) => reference?.name === holder)?.key ?? "KEY";
+}
+
+function fixByReason(pod: Pod, container: Container, reason: string): string {
+  const setImage = `kubectl set image pod/${pod.metadata.name}${namespaceFlag(pod)} ${container.name}=IMAGE`;
+  switch (reason) {
+    case "CrashLoopBackOff":
+      return `read what it said before it ended: kubectl logs ${inCommands(pod)} -c ${container.name} --previous`;
+    case "ErrImagePull":
+    case "ImagePullBackOff":
+    case "RegistryUnavailable":
+      return `see that ${container.image} exists and that spec.imagePullSecrets may read it; a corrected name: ${setImage}`;
+    case "InvalidImageName":
+      return `correct the name: ${setImage}`;
+    case "ErrImageNeverPull":
+      return `bring ${container.image} to node ${pod.spec?.nodeName}, or use imagePullPolicy: IfNotPresent in a new pod`;
+    default:
+      return `see what was tried: kubectl describe pod ${inCommands(pod)}`;
+  }
+}

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { createAudience } from "./audience.ts";
+
+function setUp({ capacity = 2, mostFollowers = 2 } = {}) {
+  let wanting = 0;
+  let snapshots = 0;
+  const audience = createAudience({ capacity, mostFollowers, onWanting: () => wanting++ });
+  const snapshot = () => `snapshot ${++snapshots}`;
+  return {
+    audience,
+    publish: (change?: string) => audience.publish({ change, snapshot }),
+    wanting: () => wanting,
+    snapshots: () => snapshots,
+  };
+}
+
+/** Reads when told to. */
+function follow(audience: ReturnType<typeof setUp>["audience"]) {
+  const gone = new AbortController();
+  const messages = audience.follow(gone.signal);
+  const iterator = messages?.[Symbol.asyncIterator]();
+  return {
+    isIn: messages !== undefined,
+    read: async () => (await iterator?.next())?.value,
+    leave: () => gone.abort(),
+  };
+}
+
+test("a snapshot first, then every change; those who come together share one", async () => {
+  const { audience, publish, snapshots } = setUp({ capacity: 3 });
+  const [a, b] = [follow(audience), follow(audience)];
+  publish("never seen alone: it is in the snapshot");
+  publish("1");
+  publish();
+  publish("2");
+  expect([await a.read(), await a.read(), await a.read()]).toEqual(["snapshot 1", "1", "2"]);
+  expect(await b.read()).toBe("snapshot 1");
+  expect(snapshots()).toBe(1);
+});
+
+test("who reads when there is nothing gets what comes", async () => {
+  const { audience, publish } = setUp();
+  const a = follow(audience);
+  const reading = a.read();
+  publish();
+  expect(await reading).toBe("snapshot 1");
+});
+
+test("who is slow loses what waits for it, and gets a snapshot when it reads again", async () => {
+  const { audience, publish, wanting } = setUp();
+  const slow = follow(audience);
+  for (const change of ["1", "2", "3", "4", "5"]) publish(change);
+  const before = wanting();
+  const reading = slow.read();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(wanting()).toBe(before + 1);
+  publish("6");
+  expect(await reading).toBe("snapshot 2");
+  publish("7");
+  expect(await slow.read()).toBe("7");
+});
+
+test("only so many get in, and one that leaves makes room, also if it never read", async () => {
+  const { audience } = setUp();
+  const [a, b, c] = [follow(audience), follow(audience), follow(audience)];
+  expect([a.isIn, b.isIn, c.isIn, audience.size()]).toEqual([true, true, false, 2]);
+  const reading = a.read();
+  a.leave();
+  b.leave();
+  expect(await reading).toBeUndefined();
+  expect(audience.size()).toBe(0);
+  expect(follow(audience).isIn).toBe(true);
+});

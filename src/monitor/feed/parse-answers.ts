@@ -1,0 +1,48 @@
+import type { PullView } from "./feed-message.ts";
+import type { KnownBudget } from "./view/view-probes.ts";
+
+/** No image has more, and a node that claims so shall not fill the page. */
+const mostPulls = 50;
+const mostLayers = 200;
+
+/** What a kubelet says under `/imagePullProgress/NAMESPACE/POD`. A node is not trusted further than its own pods. */
+export function parsePulls(body: unknown): readonly PullView[] {
+  return listIn(body, "pulls", mostPulls).map((pull) => ({
+    container: readText(pull.container),
+    image: readText(pull.image),
+    startedAt: readText(pull.startedAt),
+    offset: readCount(pull.offset),
+    total: readCount(pull.total),
+    layers: listIn(pull, "layers", mostLayers).map((layer) => ({
+      layer: readText(layer.digest),
+      offset: readCount(layer.offset),
+      total: readCount(layer.total),
+      stage: readText(layer.stage),
+    })),
+  }));
+}
+
+/** And under `/startupProbes/NAMESPACE/POD`. */
+export function parseBudgets(body: unknown): readonly KnownBudget[] {
+  return listIn(body, "probes", mostPulls).map((probe) => ({
+    container: readText(probe.container),
+    failures: readCount(probe.failures),
+  }));
+}
+
+function listIn(body: unknown, field: string, most: number): Record<string, unknown>[] {
+  const list = isRecord(body) ? body[field] : undefined;
+  return Array.isArray(list) ? list.slice(0, most).filter(isRecord) : [];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function readText(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, 500) : "";
+}
+
+function readCount(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
+}

@@ -1,0 +1,101 @@
+import { type StageName, stages } from "./start-signal.ts";
+import { type SandboxState, type TrackedPull, type TrackedStart, untracked } from "./tracked-start.ts";
+
+const outcomes = { s: "starting", r: "ready", e: "ended" } as const;
+const letters = { starting: "s", ready: "r", ended: "e" } as const;
+
+/** A start as it is stored: JSON with only what differs from a start of which nothing is known; empty for such a one. */
+export function encodeRecord(state: TrackedStart): string {
+  const record: Record<string, unknown> = {};
+  if (state.settled.length > 0) record.d = state.settled.map((stage) => stages.indexOf(stage)).join("");
+  if (Object.keys(state.ends).length > 0) record.e = stages.map((stage) => state.ends[stage] ?? 0);
+  if (state.sandbox.kind === "ready") record.b = state.sandbox.sinceMs;
+  if (state.sandbox.kind === "lost") record.l = state.sandbox.sinceMs;
+  if (state.outcome !== "starting") record.o = letters[state.outcome];
+  if (Object.keys(state.restarts).length > 0) record.r = state.restarts;
+  if (state.stuck.length > 0) record.k = state.stuck.map((stage) => stages.indexOf(stage)).join("");
+  if (state.pulls.length > 0)
+    record.p = state.pulls.map(({ event, image, seconds, bytes, endedMs }) => [
+      event,
+      image,
+      seconds,
+      endedMs,
+      bytes,
+    ]);
+  if (state.userError !== undefined) record.u = state.userError;
+  if (state.askedMs !== undefined) record.a = state.askedMs;
+  const text = JSON.stringify(record);
+  return text === "{}" ? "" : text;
+}
+
+/** Undefined for what is no record. */
+export function decodeRecord(text: string): TrackedStart | undefined {
+  const record = parseObject(text);
+  if (!record) return undefined;
+  const outcome =
+    record.o === undefined
+      ? "starting"
+      : Object.entries(outcomes).find(([letter]) => letter === record.o)?.[1];
+  if (!outcome) return undefined;
+  const ends = Array.isArray(record.e) ? record.e : [];
+  return {
+    ...untracked,
+    settled: decodeStages(record.d),
+    ends: Object.fromEntries(
+      stages.flatMap((stage, i) => (isTime(ends[i]) ? [[stage, ends[i]] as const] : [])),
+    ),
+    sandbox: decodeSandbox(record),
+    outcome,
+    restarts: decodeCounts(record.r),
+    stuck: decodeStages(record.k),
+    pulls: Array.isArray(record.p) ? record.p.flatMap(decodePull) : [],
+    userError: typeof record.u === "string" ? record.u : undefined,
+    askedMs: isTime(record.a) ? record.a : undefined,
+  };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeSandbox({ b, l }: Readonly<Record<string, unknown>>): SandboxState {
+  if (isTime(b)) return { kind: "ready", sinceMs: b };
+  return isTime(l) ? { kind: "lost", sinceMs: l } : { kind: "none" };
+}
+
+function decodeStages(value: unknown): readonly StageName[] {
+  return typeof value === "string" ? [...value].flatMap((digit) => stages[Number(digit)] ?? []) : [];
+}
+
+function decodeCounts(value: unknown): Readonly<Record<string, number>> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, count]) => (isTime(count) ? [[name, count]] : [])),
+  );
+}
+
+function decodePull(value: unknown): TrackedPull[] {
+  if (!Array.isArray(value)) return [];
+  const [event, image, seconds, endedMs, bytes]: unknown[] = value;
+  if (
+    typeof event !== "string" ||
+    typeof image !== "string" ||
+    typeof seconds !== "number" ||
+    !isTime(endedMs)
+  )
+    return [];
+  return [{ event, image, seconds, endedMs, bytes: typeof bytes === "number" ? bytes : undefined }];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && value > 0;
+}

@@ -1,0 +1,34 @@
+import { Registry } from "prom-client";
+import type { MetricsFormat } from "./histogram.ts";
+
+export const contentTypes: Readonly<Record<MetricsFormat, string>> = {
+  prometheus: Registry.PROMETHEUS_CONTENT_TYPE,
+  openmetrics: Registry.OPENMETRICS_CONTENT_TYPE,
+};
+
+/** Exemplars exist in OpenMetrics only: whoever understands it (Prometheus asks for it first) gets it. */
+export function chooseFormat(accept: string | undefined): MetricsFormat {
+  const wanted = (accept ?? "").split(",").some((part) => {
+    const [type, ...parameters] = part.split(";").map((text) => text.trim());
+    return type === "application/openmetrics-text" && !parameters.some((text) => /^q=0(\.0*)?$/.test(text));
+  });
+  return wanted ? "openmetrics" : "prometheus";
+}
+
+/**
+ * OpenMetrics of what prom-client wrote in the older format. prom-client's own renames the counters for good, so that
+ * one registry could not serve both.
+ */
+export function toOpenMetrics(text: string): string {
+  const counters = new Set([...text.matchAll(/^# TYPE (\S+)_total counter$/gm)].map(([, name]) => name));
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) =>
+      line.replace(/^(# (?:HELP|TYPE) )(\S+)_total /, (whole, start: string, name: string) =>
+        counters.has(name) ? `${start}${name} ` : whole,
+      ),
+    )
+    .map((line) => `${line}\n`)
+    .join("");
+}

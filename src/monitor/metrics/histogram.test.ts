@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { createHistogram, formatLabels } from "./histogram.ts";
+
+const exemplar = { labels: 'pod="web-0"', atMs: 1_500 };
+const small = () => createHistogram({ name: "start_seconds", help: "How long", buckets: [1, 5] });
+
+test("buckets are cumulative, with sum and count", () => {
+  const histogram = small();
+  for (const value of [0.5, 1, 3, 100]) histogram.observe('a="1"', value, exemplar);
+  expect(histogram.render("prometheus")).toBe(
+    [
+      "# HELP start_seconds How long",
+      "# TYPE start_seconds histogram",
+      'start_seconds_bucket{le="1",a="1"} 2',
+      'start_seconds_bucket{le="5",a="1"} 3',
+      'start_seconds_bucket{le="+Inf",a="1"} 4',
+      'start_seconds_sum{a="1"} 104.5',
+      'start_seconds_count{a="1"} 4',
+      "",
+    ].join("\n"),
+  );
+});
+
+test("3085-12: OpenMetrics has the last pod of each bucket as exemplar", () => {
+  const histogram = small();
+  histogram.observe('a="1"', 3, exemplar);
+  histogram.observe('a="1"', 4, { labels: 'pod="web-1"', atMs: 2_000 });
+  expect(histogram.render("openmetrics")).toContain(
+    'start_seconds_bucket{le="5",a="1"} 2 # {pod="web-1"} 4 2\n',
+  );
+  expect(histogram.render("openmetrics")).toContain('start_seconds_bucket{le="1",a="1"} 0\n');
+  expect(histogram.render("prometheus")).not.toContain("web-1");
+});
+
+test("a kept text goes with the next observation", () => {
+  const histogram = small();
+  histogram.observe('a="1"', 3, exemplar);
+  histogram.render("prometheus");
+  histogram.observe('a="1"', 3, exemplar);
+  expect(histogram.render("prometheus")).toContain('start_seconds_count{a="1"} 2');
+});
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("%d is no length", (value) => {
+  const histogram = small();
+  histogram.observe('a="1"', value, exemplar);
+  expect(histogram.render("prometheus")).not.toContain("_count");
+});
+
+test("hostile values stay inside their quotes", () => {
+  expect(formatLabels({ a: 'x"} 1\n# TYPE \\', b: "ok" })).toBe('a="x\\"} 1\\n# TYPE \\\\",b="ok"');
+});

@@ -1,0 +1,171 @@
+import { Counter, collectDefaultMetrics, Registry } from "prom-client";
+import type { Clock } from "../../lib/clock.ts";
+import type { PodStart, StartSignal } from "../measure/start-signal.ts";
+import { createBoundedValues } from "./bounded-values.ts";
+import { type ClassLabels, createClassLabels } from "./class-labels.ts";
+import { exemplarLabels } from "./exemplar-labels.ts";
+import { chooseFormat, contentTypes, toOpenMetrics } from "./exposition.ts";
+import { createHistogram, formatLabels } from "./histogram.ts";
+import { createPodSeries } from "./pod-series.ts";
+
+export interface StartMetricsOptions {
+  readonly clock: Clock;
+  /** Keys of the pods' labels and annotations that become labels of the metrics. */
+  readonly chosen?: readonly string[];
+  /** How many values a label can have before further ones become `other`. */
+  readonly valuesPerLabel?: number;
+  /** How many combinations of values there can be. */
+  readonly classes?: number;
+  /** A series for each pod, of so many pods at most; none unless told. */
+  readonly podSeries?: { readonly limit: number };
+}
+
+/** How pods start, as Prometheus reads it. */
+export interface StartMetrics {
+  /** Where other parts of the monitor put their own. */
+  readonly registry: Registry;
+  observe(signal: StartSignal): void;
+  /** The pod is gone: so are its own series. */
+  forget(podUid: string): void;
+  /** In the format that the request's Accept header asks for. */
+  scrape(accept?: string): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** From what a healthy node does to what makes people give up. */
+const seconds = [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 15, 30, 60, 120, 300, 600, 1_800];
+
+export function createStartMetrics(options: StartMetricsOptions): StartMetrics {
+  const { clock, chosen = [], valuesPerLabel = 100, classes = 200, podSeries } = options;
+  const registry = createRegistry();
+  const classLabels = createClassLabels({ chosen, valuesPerLabel, classes });
+  const histograms = createHistograms();
+  const counters = createCounters(registry, classLabels);
+  const reasons = createBoundedValues(valuesPerLabel);
+  const pods = podSeries && createPodSeries({ registry, classLabels, limit: podSeries.limit });
+
+  /** By class, which is one object. */
+  const classTexts = new WeakMap<object, string>();
+  function textOf(labels: Readonly<Record<string, string>>): string {
+    const text = classTexts.get(labels) ?? formatLabels(labels);
+    classTexts.set(labels, text);
+    return text;
+  }
+
+  function observeLength(name: keyof typeof histograms, start: PodStart, value: number, stage?: string) {
+    const ofClass = textOf(classLabels.of(start.class));
+    const labels = stage ? `stage="${stage}",${ofClass}` : ofClass;
+    histograms[name].observe(labels, value, { labels: exemplarLabels(start.pod), atMs: clock.now() });
+  }
+
+  return {
+    registry,
+    observe(signal) {
+      const { kind, start } = signal;
+      const labels = classLabels.of(start.class);
+      pods?.observe(signal);
+      switch (kind) {
+        case "restart":
+          return counters.restarts.inc(labels);
+        case "stuck":
+          return counters.stuck.inc({ ...labels, stage: signal.stage });
+        case "abandoned":
+          return counters.abandoned.inc({ ...labels, stage: signal.stage });
+        case "user-error":
+          return counters.userErrors.inc({ ...labels, reason: reasons.admit(signal.reason) });
+        case "unknown":
+          return counters.unknown.inc({ ...labels, what: reasons.admit(signal.what) });
+        case "terminated":
+          return observeLength("termination", start, signal.seconds);
+      }
+      // What the user made wait says nothing about the cluster.
+      if (start.userError !== undefined) return;
+      switch (kind) {
+        case "stage":
+          return observeLength("stage", start, signal.seconds, signal.stage);
+        case "sandbox":
+          return observeLength(signal.first ? "firstSandbox" : "recreation", start, signal.seconds);
+        case "ready":
+          return observeLength("ready", start, signal.seconds);
+        case "pull":
+          if (signal.bytes !== undefined) counters.pullBytes.inc(labels, Math.max(0, signal.bytes));
+          return observeLength("pull", start, signal.seconds);
+      }
+    },
+    forget: (podUid) => pods?.forget(podUid),
+    async scrape(accept) {
+      const format = chooseFormat(accept);
+      const small = await registry.metrics();
+      const large = Object.values(histograms).map((histogram) => histogram.render(format));
+      const contentType = contentTypes[format];
+      if (format === "prometheus") return { contentType, text: `${small}${large.join("")}` };
+      return { contentType, text: `${toOpenMetrics(small)}${large.join("")}# EOF\n` };
+    },
+  };
+}
+
+/** With what tells how the monitor itself is. */
+function createRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  // These are gauges, which may not be called so; the metrics of the same without `_total` say more.
+  for (const name of ["handles", "requests", "resources"]) {
+    registry.removeSingleMetric(`nodejs_active_${name}_total`);
+  }
+  return registry;
+}
+
+function createHistograms() {
+  const ofSeconds = (name: string, help: string) => createHistogram({ name, help, buckets: seconds });
+  return {
+    stage: ofSeconds(
+      "kindling_pod_start_stage_seconds",
+      "Length of each stage of pods' starts, without those that users' errors held up",
+    ),
+    firstSandbox: ofSeconds(
+      "kindling_pod_first_sandbox_seconds",
+      "From a pod's scheduling to its first sandbox that was ready (PodReadyToStartContainers), without users' errors",
+    ),
+    recreation: ofSeconds(
+      "kindling_pod_sandbox_recreation_seconds",
+      "From the end of a sandbox to the next one of the same pod that was ready",
+    ),
+    ready: ofSeconds(
+      "kindling_pod_start_seconds",
+      "From a pod's creation until it was ready for the first time, without users' errors",
+    ),
+    pull: ofSeconds("kindling_image_pull_seconds", "Length of image pulls"),
+    termination: ofSeconds(
+      "kindling_pod_termination_seconds",
+      "From a pod's deletion until its sandbox was gone",
+    ),
+  };
+}
+
+function createCounters(registry: Registry, { names }: ClassLabels) {
+  const counter = (name: string, help: string, ...labels: string[]) =>
+    new Counter({ name, help, labelNames: [...labels, ...names], registers: [registry] });
+  return {
+    restarts: counter("kindling_container_restarts_total", "Restarts of containers"),
+    stuck: counter(
+      "kindling_pods_stuck_total",
+      "Pods that were in a stage of their start for longer than the operator allows",
+      "stage",
+    ),
+    abandoned: counter(
+      "kindling_pod_starts_abandoned_total",
+      "Pods that went without ever having been ready, by the stage they had reached",
+      "stage",
+    ),
+    userErrors: counter(
+      "kindling_pod_user_errors_total",
+      "Starts that the user's own errors held up; they are in no other histogram than that of terminations",
+      "reason",
+    ),
+    unknown: counter(
+      "kindling_pod_lengths_unknown_total",
+      "Lengths that could not be known, because an event was missed",
+      "what",
+    ),
+    pullBytes: counter("kindling_image_pull_bytes_total", "Bytes of images pulled"),
+  };
+}

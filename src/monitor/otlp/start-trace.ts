@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { type PodStart, stages } from "../measure/start-signal.ts";
+
+/** A span in OTLP's JSON: 64-bit numbers are text there, and ids are hexadecimal. */
+export interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: 1;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly Attribute[];
+  readonly status: { readonly code?: 2; readonly message?: string };
+}
+
+interface Attribute {
+  readonly key: string;
+  readonly value: { readonly stringValue: string } | { readonly intValue: string };
+}
+
+export interface Ending {
+  readonly endMs: number;
+  /** Why the start came to nothing, where it did. */
+  readonly failure?: string;
+}
+
+/** One start: a span for the whole of it, and in it one for each stage and pull whose times are known. */
+export function traceOfStart(start: PodStart, { endMs, failure }: Ending): Span[] {
+  const { uid } = start.pod;
+  const traceId = hexOf(uid, 32);
+  const rootId = hexOf(`${uid} start`, 16);
+  const root: Span = {
+    traceId,
+    spanId: rootId,
+    name: "pod start",
+    kind: 1,
+    ...span(start.createdMs, Math.max(start.createdMs, endMs)),
+    attributes: podAttributes(start),
+    status: failure === undefined ? {} : { code: 2, message: failure },
+  };
+  const child = (
+    name: string,
+    fromMs: number,
+    untilMs: number,
+    attributes: readonly Attribute[] = [],
+  ): Span => ({
+    traceId,
+    spanId: hexOf(`${uid} ${name} ${fromMs}`, 16),
+    parentSpanId: rootId,
+    name,
+    kind: 1,
+    ...span(fromMs, untilMs),
+    attributes,
+    status: {},
+  });
+  return [
+    root,
+    ...stageTimes(start).map(({ stage, fromMs, untilMs }) => child(stage, fromMs, untilMs)),
+    ...start.pulls.flatMap(({ image, seconds, bytes, endedMs }) => {
+      if (endedMs === undefined) return [];
+      const size: Attribute[] =
+        bytes === undefined ? [] : [{ key: "kindling.image.bytes", value: { intValue: String(bytes) } }];
+      // Events have whole seconds only: a pull cannot have begun before its pod.
+      const fromMs = Math.max(start.createdMs, endedMs - seconds * 1_000);
+      return [child(`pull ${image}`, fromMs, endedMs, [text("container.image.name", image), ...size])];
+    }),
+  ];
+}
+
+/** From the end of the stage before; a stage after one whose end is unknown is left out. */
+function stageTimes({ createdMs, ends }: PodStart) {
+  let fromMs: number | undefined = createdMs;
+  return stages.flatMap((stage) => {
+    const untilMs = ends[stage];
+    // Most pods have no init containers: the stage before goes right up to the next.
+    if (untilMs === undefined && stage === "init") return [];
+    const begun = fromMs;
+    fromMs = untilMs;
+    return untilMs === undefined || begun === undefined || untilMs < begun
+      ? []
+      : [{ stage, fromMs: begun, untilMs }];
+  });
+}
+
+function podAttributes({ pod, class: podClass, restarts, userError }: PodStart): Attribute[] {
+  return [
+    text("k8s.pod.name", pod.name),
+    text("k8s.pod.uid", pod.uid),
+    text("k8s.namespace.name", pod.namespace),
+    ...(pod.node ? [text("k8s.node.name", pod.node)] : []),
+    text("kindling.owner", `${podClass.ownerKind}/${podClass.ownerName}`),
+    text("kindling.runtime_class", podClass.runtimeClass),
+    text("kindling.storage_classes", podClass.storageClasses.join(",")),
+    { key: "kindling.restarts", value: { intValue: String(restarts) } },
+    ...Object.entries(podClass.chosen).map(([key, value]) => text(`kindling.pod.${key}`, value)),
+    ...(userError === undefined ? [] : [text("kindling.user_error", userError)]),
+  ];
+}
+
+function text(key: string, value: string): Attribute {
+  return { key, value: { stringValue: value } };
+}
+
+function span(fromMs: number, untilMs: number) {
+  return { startTimeUnixNano: nanoseconds(fromMs), endTimeUnixNano: nanoseconds(untilMs) };
+}
+
+/** Beyond what a number holds exactly. */
+function nanoseconds(ms: number): string {
+  return (BigInt(Math.round(ms * 1_000)) * 1_000n).toString();
+}
+
+/** The same for the same start: who gets a trace twice can tell. */
+function hexOf(seed: string, digits: number): string {
+  return createHash("sha256").update(seed).digest("hex").slice(0, digits);
+}

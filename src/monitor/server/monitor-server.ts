@@ -1,0 +1,113 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { hostname, networkInterfaces } from "node:os";
+import type { Client } from "../../client/client.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { stoppable } from "../../lib/stoppable.ts";
+import { createSelfSigned } from "../../lib/x509/self-signed.ts";
+import { sendAnswer, textAnswer } from "./answer.ts";
+import { answerRequest, type MonitorParts } from "./answer-request.ts";
+import { createGate } from "./auth/gate.ts";
+import { findPage } from "./find-page.ts";
+import { isLoopback } from "./loopback.ts";
+import { createPageFiles } from "./page-files.ts";
+import { securityHeaders } from "./security-headers.ts";
+
+export interface MonitorServerOptions {
+  /** Port 0 picks one. On loopback everybody is let in; elsewhere it is HTTPS, and the cluster says who and what for. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** May still be loading: whoever asks in the meantime waits. */
+  readonly parts: MonitorParts | Promise<MonitorParts>;
+  /** Answers who callers are and what they may do. */
+  readonly client: Pick<Client, "request">;
+  /** Elsewhere than on loopback; a certificate that signs itself is made when there is none. */
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
+  /** Who shows a certificate of it is known by that. */
+  readonly clientCa?: string | Buffer;
+  /** The directory of the page's files; beside the command unless told. */
+  readonly page?: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface MonitorServer {
+  readonly url: string;
+  /** Ends feeds that are open too. */
+  close(): Promise<void>;
+}
+
+/** Serves the page, what it shows, and the metrics. Rejects when it cannot listen there. */
+export async function startMonitorServer(options: MonitorServerOptions): Promise<MonitorServer> {
+  const { listen, logger } = options;
+  const isOpen = isLoopback(listen.host);
+  const deps = {
+    listenHost: listen.host,
+    gate: isOpen ? undefined : createGate(options),
+    answerFile: createPageFiles(options.page ?? findPage()),
+    parts: options.parts,
+    clock: options.clock,
+  };
+  // Whoever asks hears of it.
+  Promise.resolve(deps.parts).catch(() => {});
+
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
+    answerRequest(deps, request, response).catch((error: unknown) => {
+      logger.error("request failed", { method: request.method, path: request.url?.split("?")[0], error });
+      // Half an answer is cut off, so that nobody takes it for a whole one.
+      if (response.headersSent) return void response.destroy();
+      sendAnswer(response, textAnswer(500, "It failed; the log has more."));
+    });
+  };
+  const server = isOpen ? createServer(limits, onRequest) : createSecure(options, onRequest);
+  server.maxConnections = 500;
+  const close = stoppable(server);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(listen.port, listen.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: urlOf({ scheme: isOpen ? "http" : "https", host: listen.host, port }), close };
+}
+
+/** A client that dawdles over its headers or body is cut off. */
+const limits = {
+  headersTimeout: 20_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 90_000,
+  maxHeaderSize: 32 * 1_024,
+  // A page whose machine vanished without a word is noticed.
+  keepAlive: true,
+  keepAliveInitialDelay: 30_000,
+  noDelay: true,
+};
+
+function createSecure(options: MonitorServerOptions, onRequest: RequestListener): SecureServer {
+  const { tls = createServingPair(options), clientCa, logger } = options;
+  const server = createSecureServer(
+    {
+      ...limits,
+      ...tls,
+      minVersion: "TLSv1.2",
+      // Without a CA of ours, certificates of every public one would be good.
+      ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
+    },
+    onRequest,
+  );
+  server.on("tlsClientError", (error) => logger.debug("TLS handshake failed", { error }));
+  return server;
+}
+
+function createServingPair({ listen, clock }: MonitorServerOptions) {
+  const addresses = Object.values(networkInterfaces()).flatMap(
+    (each) => each?.map(({ address }) => address) ?? [],
+  );
+  const hosts = [...new Set([hostname(), "localhost", listen.host, ...addresses])];
+  return createSelfSigned({ subject: { commonName: "kindling-monitor" }, hosts, now: clock.now() });
+}
+
+function urlOf({ scheme, host, port }: { scheme: string; host: string; port: number }): string {
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,32 @@
+const policy = {
+  "default-src": "'none'",
+  "script-src": "'self'",
+  "style-src": "'self'",
+  "img-src": "'self' data:",
+  "connect-src": "'self'",
+  "base-uri": "'none'",
+  "form-action": "'none'",
+  "frame-ancestors": "'none'",
+};
+
+/**
+ * On every answer. Names and messages of pods come from whoever may create pods: should one ever become markup, it
+ * still loads and runs nothing.
+ */
+export const securityHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy": policyText(policy),
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-embedder-policy": "require-corp",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** The one page with a form. */
+export const loginPolicy = policyText({ ...policy, "form-action": "'self'" });
+
+function policyText(directives: Readonly<Record<string, string>>): string {
+  return Object.entries(directives)
+    .map(([name, value]) => `${name} ${value}`)
+    .join("; ");
+}

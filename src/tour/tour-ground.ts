@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Client } from "../client/client.ts";
+import { connectCluster } from "../client/create-client.ts";
+import { startUp, type UpOptions } from "../cluster/up.ts";
+import type { Clock } from "../lib/clock.ts";
+import { serveLayout } from "./layout-registry.ts";
+import { makeNodeImage } from "./make-image.ts";
+import type { TourEvent } from "./tour-event.ts";
+import { clusterDirOf, folderPrefix } from "./tour-folder.ts";
+import type { TourImage } from "./tour-image.ts";
+
+export interface GroundOptions extends Pick<UpOptions, "runtime" | "features" | "logger" | "kubeletConfig"> {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** How long the registry takes to send the image. */
+  readonly pullSeconds: number;
+  tell(event: TourEvent): void;
+}
+
+/** What the steps stand on: a cluster, and an image in a registry. */
+export interface OpenGround {
+  readonly client: Client;
+  readonly image: TourImage;
+  close(): Promise<void>;
+}
+
+const simulatedBytes = 100 * 2 ** 20;
+
+export async function openGround(options: GroundOptions): Promise<OpenGround> {
+  const { tell, clock } = options;
+  const startedAt = clock.now();
+  const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`));
+  // In the order in which they are closed.
+  const opened: { close(): Promise<void> | void }[] = [
+    { close: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }) },
+  ];
+  const close = async () => {
+    for (const part of opened.splice(0)) await part.close();
+  };
+  try {
+    const simulated = options.runtime.kind === "simulated";
+    tell({
+      kind: "preparing",
+      what: simulated ? "a cluster" : "a cluster, and an image of the Node that runs this",
+    });
+    const cluster = startUp({
+      ...options,
+      dataDir: clusterDirOf(folder),
+      ephemeral: true,
+      temporary: true,
+      store: { kind: "memory" },
+      listen: { host: "127.0.0.1", port: 0 },
+      nodes: 1,
+    });
+    opened.unshift({
+      close: () =>
+        cluster.then(
+          (started) => started.close(),
+          () => {},
+        ),
+    });
+    // Both have ended before anything is cleaned up, also when one fails.
+    const [made, started] = await Promise.allSettled([
+      simulated ? simulatedImage(options) : serveImage(options, { folder, opened }),
+      cluster,
+    ]);
+    if (started.status === "rejected") throw started.reason;
+    if (made.status === "rejected") throw made.reason;
+    const { kubeconfig, nodes } = started.value;
+    const client = await connectCluster({ kubeconfig, userAgent: "kindling-tour" });
+    opened.unshift({ close: () => client.close() });
+    const [node] = nodes;
+    const { reference, bytes: sizeBytes, bytesPerSecond } = made.value;
+    node?.simulated?.rules.add({
+      match: { image: reference },
+      pull: { sizeBytes, bytesPerSecond, layers: 3 },
+    });
+    tell({
+      kind: "cluster",
+      kubeconfig,
+      runtime: node?.runtime ?? "",
+      simulated,
+      tookMs: clock.now() - startedAt,
+    });
+    return { client, image: made.value, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function simulatedImage({ pullSeconds }: GroundOptions): TourImage {
+  return {
+    reference: "registry.example/tour/node:1",
+    bytes: simulatedBytes,
+    bytesPerSecond: simulatedBytes / pullSeconds,
+    node: "node",
+    simulated: true,
+  };
+}
+
+async function serveImage(
+  { clock, signal, pullSeconds }: GroundOptions,
+  { folder, opened }: { folder: string; opened: { close(): Promise<void> | void }[] },
+): Promise<TourImage> {
+  const { layout, node, bytes } = await makeNodeImage(folder, { signal });
+  const bytesPerSecond = bytes / pullSeconds;
+  const registry = await serveLayout({ layout, bytesPerSecond, clock });
+  opened.unshift(registry);
+  return { reference: `${registry.host}/tour/node:1`, bytes, bytesPerSecond, node, simulated: false };
+}

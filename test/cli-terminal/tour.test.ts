@@ -1,0 +1,178 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { hostLinkName } from "../../src/runtime/network/bridge/link-batch.ts";
+import { findTraces, networkNotes, ownBridges } from "../support/machine-traces.ts";
+import { runKindling } from "../support/run-kindling.ts";
+import { runInTerminal } from "./run-in-terminal.ts";
+
+const titles = [
+  "A pull that says how far it is",
+  "A pod that cannot start, says so, and heals",
+  "An image name that no registry can have",
+  "A slow starter under an impatient liveness probe",
+  "A StatefulSet that gets stuck, and one that does not",
+];
+
+/** What each step has to show, in its own words. */
+const shown = [
+  /✓ the (kubelet told at every look how much was there|pod's events told it too)/,
+  /✓ PodReadyToStartContainers is True.*✓ FailingToStart is True, CreateContainerConfigError: configmap "settings" not found.*✓ the same pod is Ready, and FailingToStart is False/s,
+  /✓ FailingToStart is True, InvalidImageName.*✓ the pod is Ready/s,
+  /✓ started was false while the program came up.*0 restarts.*✓ started is true and the pod is Ready/s,
+  /✓ db-1 is replaced and cannot start.*✓ stuck: Pod db-1 is not ready and of an older revision.*✓ db-1 was replaced and both pods are Ready/s,
+];
+
+/** Temporary files of the tour go where nobody else's are: whatever is left there is the tour's. On disk: they are large. */
+async function ownTemporary(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "kdl-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function expectWholeTour(text: string): void {
+  const parts = text.split(/^\d of 5 {2}/m);
+  expect(parts).toHaveLength(6);
+  for (const [i, title] of titles.entries()) {
+    expect(parts[i + 1]).toContain(title);
+    expect(parts[i + 1]?.replaceAll(/\s+/g, " ")).toMatch(shown[i] ?? /^$/);
+    expect(text).toMatch(new RegExp(`✓ ${i + 1} ${title}, [\\d.]+ s`));
+  }
+  expect(text.replaceAll(/\s+/g, " ")).toContain("nothing of it is left");
+}
+
+describe("kindling tour, simulated", () => {
+  test("in a pipe: every step shows what it is there for, in plain text", async () => {
+    const folder = await ownTemporary();
+    const run = await runKindling(["tour", "--runtime", "simulated"], { env: { TMPDIR: folder } });
+    expect(await run.exit).toBe(0);
+    expect(run.output.stderr).toBe("");
+    expect(run.output.stdout).not.toContain("\x1b");
+    expectWholeTour(run.output.stdout);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("on a terminal of 80 columns: pictures are drawn over each other and every kept line is whole", async () => {
+    const folder = await ownTemporary();
+    const run = await runInTerminal(["tour", "--runtime", "simulated", "--step", "2"], {
+      columns: 80,
+      env: { TMPDIR: folder },
+    });
+    expect(await run.exit).toBe(0);
+    const lines = run.screen.lines();
+    const text = lines.join("\n");
+    expect(text.replaceAll(/\s+/g, " ")).toMatch(shown[1] ?? /^$/);
+    // The spinner's pictures are gone; only what was said stays.
+    expect(run.raw()).toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
+    expect(text).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("--pause waits for Enter; Ctrl-C there ends the tour and cleans up", async () => {
+    const folder = await ownTemporary();
+    const run = await runInTerminal(["tour", "--runtime", "simulated", "--pause"], {
+      columns: 80,
+      env: { TMPDIR: folder },
+    });
+    await expect.poll(() => run.screen.lines().join("\n"), { timeout: 100_000 }).toContain("Enter goes on");
+    expect(run.screen.lines().join("\n")).not.toContain("2 of 5");
+    run.type("\r");
+    await expect.poll(() => run.screen.lines().join("\n"), { timeout: 100_000 }).toContain("2 of 5");
+    run.type("\x03");
+    expect(await run.exit).toBe(1);
+    expect(run.screen.lines().join("\n")).toContain("the tour was stopped; nothing of it is left");
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("a reader that goes away ends the tour, which clears up all the same", async () => {
+    const folder = await ownTemporary();
+    const run = await runKindling(["tour", "--runtime", "simulated"], { env: { TMPDIR: folder } });
+    await expect.poll(() => run.output.stdout, { timeout: 100_000 }).toContain("1 of 5");
+    run.child.stdout?.destroy();
+    expect(await run.exit).toBe(1);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("--list names the steps; wrong usage is told with exit code 2", async () => {
+    const list = await runKindling(["tour", "--list"]);
+    expect(await list.exit).toBe(0);
+    for (const title of titles) expect(list.output.stdout).toContain(title);
+    const wrong = await runKindling(["tour", "--step", "6"]);
+    expect(await wrong.exit).toBe(2);
+    expect(wrong.output.stderr).toContain("there are steps 1 to 5");
+    const nobody = await runKindling(["tour", "--pause"]);
+    expect(await nobody.exit).toBe(2);
+    expect(nobody.output.stderr).toContain("nobody is at a terminal");
+  });
+});
+
+describe.runIf(process.getuid?.() === 0)("kindling tour, with real containers", () => {
+  /** The tour's runtime, once it has a pod. */
+  async function runtimeWithPods(folder: string) {
+    let found: { dataDir: string; podIds: readonly string[]; bridges: readonly string[] } | undefined;
+    await expect
+      .poll(
+        async () => {
+          const [name] = await readdir(folder);
+          const dataDir = join(folder, name ?? "", "cluster/nodes/node-1/runtime");
+          const { podIds } = await networkNotes(dataDir);
+          found = { dataDir, podIds, bridges: await ownBridges(dataDir).catch(() => []) };
+          return podIds.length;
+        },
+        { timeout: 100_000 },
+      )
+      .toBeGreaterThan(0);
+    if (!found) throw new Error("the tour has no pods");
+    return found;
+  }
+
+  /** Names are given again to others; the number of an interface is not. */
+  const interfaceNumber = (name: string) => {
+    try {
+      return Number(readFileSync(`/sys/class/net/${name}/ifindex`, "utf8"));
+    } catch {
+      return undefined;
+    }
+  };
+  const interfaces = () => readdirSync("/sys/class/net").map(interfaceNumber);
+
+  test("the whole tour on a terminal; no container, mount, interface or file is left", async () => {
+    const folder = await ownTemporary();
+    const run = await runInTerminal(["tour"], { columns: 80, rows: 40, env: { TMPDIR: folder } });
+    const { podIds, bridges } = await runtimeWithPods(folder);
+    const numbers = [...bridges, ...podIds.map(hostLinkName)]
+      .map(interfaceNumber)
+      .filter((number) => number !== undefined);
+    expect(await run.exit).toBe(0);
+    expectWholeTour(run.screen.lines().join("\n"));
+    expect(await readdir(folder)).toEqual([]);
+    const { mounts, processes, cgroups } = await findTraces({ dataDir: folder, ids: podIds, bridges: [] });
+    expect({ mounts, processes, cgroups }).toEqual({ mounts: [], processes: [], cgroups: [] });
+    for (const number of numbers) expect(interfaces()).not.toContain(number);
+  });
+
+  test("stopped in the middle, it leaves nothing; killed, the next tour clears up after it", async () => {
+    const folder = await ownTemporary();
+    const env = { TMPDIR: folder };
+    const stopped = await runKindling(["tour", "--step", "5"], { env });
+    await runtimeWithPods(folder);
+    stopped.child.kill("SIGINT");
+    expect(await stopped.exit).toBe(1);
+    expect(stopped.output.stderr).toContain("the tour was stopped; nothing of it is left");
+    expect(await readdir(folder)).toEqual([]);
+
+    const killed = await runKindling(["tour", "--step", "5"], { env });
+    const { podIds } = await runtimeWithPods(folder);
+    killed.child.kill("SIGKILL");
+    await killed.exit;
+    expect(await readdir(folder)).toHaveLength(1);
+
+    const next = await runKindling(["tour", "--step", "3"], { env });
+    expect(await next.exit).toBe(0);
+    expect(await readdir(folder)).toEqual([]);
+    const { mounts, processes, cgroups } = await findTraces({ dataDir: folder, ids: podIds, bridges: [] });
+    expect({ mounts, processes, cgroups }).toEqual({ mounts: [], processes: [], cgroups: [] });
+  });
+});

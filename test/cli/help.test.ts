@@ -1,0 +1,64 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { buildProgram } from "../../src/cli/build-program.ts";
+import { commands } from "../../src/cli/commands.ts";
+import { runKindling } from "../support/run-kindling.ts";
+
+let program: Awaited<ReturnType<typeof buildProgram>>;
+beforeAll(async () => {
+  program = await buildProgram(() => true);
+});
+
+async function kindling(...args: string[]) {
+  const run = await runKindling(args);
+  return { code: await run.exit, ...run.output };
+}
+
+describe("help", () => {
+  test.each(commands.map(({ name }) => name))(
+    "%s: examples that are command lines of its own",
+    async (name) => {
+      const { code, stdout } = await kindling(name, "--help");
+      expect(code).toBe(0);
+      const [, examples = ""] = stdout.split("\nExamples:\n");
+      const lines = examples.split("\n").filter((line) => line.includes(`kindling ${name}`));
+      expect(lines.length).toBeGreaterThan(0);
+      const command = program.commands.find((candidate) => candidate.name() === name);
+      const known = [command, ...(command?.commands ?? [])].flatMap((part) =>
+        (part?.options ?? []).flatMap(({ long, short }) => [long, short]),
+      );
+      for (const option of lines.join(" ").match(/(?<= )--?[a-z][a-z-]*/g) ?? [])
+        expect(known).toContain(option);
+    },
+  );
+
+  test("without a command, and for one", async () => {
+    expect(await kindling("--help")).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Examples:\n"),
+    });
+    expect(await kindling("help", "down")).toMatchObject({
+      code: 0,
+      stdout: (await kindling("down", "--help")).stdout,
+    });
+    expect(await kindling()).toMatchObject({ code: 0, stdout: expect.stringContaining("Examples:\n") });
+  });
+});
+
+describe("what is mistyped is told with what was meant, and exit code 2", () => {
+  test.each([
+    [["stauts"], "error: unknown command 'stauts'\n(Did you mean status?)"],
+    [["up", "--ephemral"], "error: unknown option '--ephemral'\n(Did you mean --ephemeral?)"],
+    [["up", "--store", "sqlite"], "Allowed choices are lmdb, memory, etcd."],
+    [["down", "everything"], "error: too many arguments for 'down'"],
+    [["up", "--set-context"], "--set-context needs --merge-kubeconfig"],
+    [["up", "--config", "/nonexistent.yaml"], "kindling: /nonexistent.yaml does not exist"],
+    [
+      ["up", "--etcd-endpoints", "http://127.0.0.1:1", "--runtime", "simulated"],
+      "--etcd-endpoints needs --store etcd",
+    ],
+  ])("%j", async (args, says) => {
+    const { code, stderr } = await kindling(...args);
+    expect(stderr).toContain(says);
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,263 @@
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { buildBusybox, busyboxImage } from "../support/cri-runtime.ts";
+import { findTraces, networkNotes, ownBridges } from "../support/machine-traces.ts";
+import { runKindling } from "../support/run-kindling.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { describeWithTool } from "../support/tools.ts";
+import { startUp, type UpProcess } from "../support/up-process.ts";
+
+async function kindling(...args: string[]) {
+  const run = await runKindling(args);
+  const code = await run.exit;
+  return { code, ...run.output };
+}
+
+const podNamed = (name: string) =>
+  JSON.stringify({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name },
+    spec: {
+      terminationGracePeriodSeconds: 1,
+      containers: [
+        {
+          name: "c",
+          image: busyboxImage,
+          imagePullPolicy: "IfNotPresent",
+          command: ["sh", "-c", "sleep 1000"],
+          volumeMounts: [{ name: "scratch", mountPath: "/scratch" }],
+        },
+      ],
+      volumes: [{ name: "scratch", emptyDir: { medium: "Memory" } }],
+    },
+  });
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+describe("status, down and reset of a cluster without containers", () => {
+  const folder = temporaryFolder();
+  const dataDir = join(folder, "data");
+  const merged = join(folder, "config");
+  const where = ["--data-dir", dataDir];
+  let up: UpProcess | undefined;
+  afterAll(() => up?.kill("SIGKILL"));
+
+  test("where there is none, each says so", async () => {
+    expect(await kindling("status", ...where)).toMatchObject({ code: 1 });
+    expect(JSON.parse((await kindling("status", "-o", "json", ...where)).stdout)).toMatchObject({
+      dataDir,
+      state: "missing",
+      diskBytes: 0,
+    });
+    expect(await kindling("down", ...where)).toMatchObject({
+      code: 0,
+      stdout: `There is no cluster in ${dataDir}.\n`,
+    });
+    expect(await kindling("reset", "--yes", ...where)).toMatchObject({
+      code: 0,
+      stdout: `There is nothing in ${dataDir}.\n`,
+    });
+  });
+
+  test("while it runs", async () => {
+    up = await startUp([...where, "--runtime", "simulated", "--nodes", "2", "--merge-kubeconfig", merged]);
+    const { code, stdout } = await kindling("status", ...where);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^● The cluster runs \(pid \d+, for \w+\)\n/);
+    expect(stdout).toMatch(/nodes +2 of 2 ready\n +node-1 Ready\n +node-2 Ready\n +pods +none\n/);
+    // A pipe gets no colours.
+    expect(stdout).not.toContain("\x1b");
+    const json = JSON.parse((await kindling("status", "-o", "json", ...where)).stdout);
+    expect(json).toMatchObject({
+      state: "running",
+      url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
+      kubeconfig: join(dataDir, "kubeconfig"),
+      store: "lmdb",
+      runtime: "simulated",
+      nodes: [
+        { name: "node-1", ready: true },
+        { name: "node-2", ready: true },
+      ],
+      pods: { total: 0, byPhase: {}, starting: 0 },
+    });
+    expect(json.diskBytes).toBeGreaterThan(10_000);
+    expect(parse(await readFile(merged, "utf8"))["current-context"]).toBe("kindling");
+  });
+
+  test("on a terminal it has colours, unless NO_COLOR is set", async () => {
+    const run = await runKindling(["status", ...where], { terminal: true });
+    expect(await run.exit).toBe(0);
+    expect(run.output.stdout).toContain("\x1b[32m●\x1b[0m");
+    const plain = await runKindling(["status", ...where], { terminal: true, env: { NO_COLOR: "1" } });
+    expect(await plain.exit).toBe(0);
+    expect(plain.output.stdout).not.toContain("\x1b");
+  });
+
+  test("a second one on the same data names the first", async () => {
+    const second = await kindling("up", ...where, "--runtime", "simulated", "--listen", "127.0.0.1:0");
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(
+      /kindling: a cluster runs in \S+ already \(pid \d+\): stop it with kindling down --data-dir \S+, or choose another --data-dir\n$/,
+    );
+  });
+
+  test("down stops it, and once more is fine", async () => {
+    const { code, stdout } = await kindling("down", ...where);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^Stopped the cluster in \S+ \(pid \d+\)\.\n$/),
+    });
+    expect(await up?.exit).toBe(0);
+    expect(await kindling("down", ...where)).toMatchObject({
+      code: 0,
+      stdout: `The cluster in ${dataDir} does not run.\n`,
+    });
+    const json = JSON.parse((await kindling("status", "-o", "json", ...where)).stdout);
+    expect(json).toMatchObject({ state: "stopped", containers: [] });
+    expect(json).not.toHaveProperty("pid");
+  });
+
+  test("a pid that is somebody else's by now is not signalled", async () => {
+    const path = join(dataDir, "up.json");
+    const record = JSON.parse(await readFile(path, "utf8"));
+    // This very process, under a start time that is not its own: had it got the signal, the tests would end here.
+    const recycled = { ...record, process: { ...record.process, pid: process.pid } };
+    await writeFile(path, JSON.stringify(recycled));
+    expect(await kindling("down", ...where)).toMatchObject({
+      code: 0,
+      stdout: `The cluster in ${dataDir} does not run.\n`,
+    });
+    await writeFile(path, "{ half a rec");
+    expect(await kindling("down", ...where)).toMatchObject({ code: 0 });
+    await writeFile(path, JSON.stringify(record));
+  });
+
+  test("reset asks, and without a terminal wants --yes", async () => {
+    expect(await kindling("reset", ...where)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("say --yes"),
+    });
+    expect(await exists(join(dataDir, "store"))).toBe(true);
+  });
+
+  test("reset leaves what is not of the cluster, and takes its entry out of the other kubeconfig", async () => {
+    await writeFile(join(dataDir, "notes.txt"), "mine");
+    expect(await kindling("reset", "--yes", ...where)).toMatchObject({
+      code: 0,
+      stdout: `Removed the cluster in ${dataDir}; other files there stay: notes.txt.\n`,
+    });
+    expect(await readdir(dataDir)).toEqual(["notes.txt"]);
+    expect(parse(await readFile(merged, "utf8"))).toMatchObject({ clusters: [], contexts: [], users: [] });
+  });
+
+  test("a directory of somebody else is refused", async () => {
+    expect(await kindling("reset", "--yes", ...where)).toMatchObject({
+      code: 2,
+      stderr: `kindling: ${dataDir} is not the data directory of a cluster: nothing was changed\n`,
+    });
+    const file = join(folder, "file");
+    await writeFile(file, "x");
+    expect(await kindling("reset", "--yes", "--data-dir", file)).toMatchObject({ code: 2 });
+    const empty = join(folder, "empty");
+    await mkdir(empty);
+    expect(await kindling("reset", "--yes", "--data-dir", empty)).toMatchObject({ code: 0 });
+  });
+});
+
+describeWithTool("busybox", "with real containers", () => {
+  const folder = temporaryFolder();
+
+  async function startWithPod(args: readonly string[]): Promise<UpProcess & { dataDir: string }> {
+    const up = await startUp(args);
+    const dataDir = join(up.kubeconfig, "..");
+    await buildBusybox({
+      dataDir: join(dataDir, "nodes/node-1/runtime"),
+      directory: await mkdtemp(join(folder, "image-")),
+    });
+    await up.kubectl.ok("apply -f -", { input: podNamed("web") });
+    await up.kubectl.ok("wait --for=condition=Ready pod/web --timeout=60s");
+    // The tests' own: kubectl of a person caches elsewhere.
+    await rm(`${up.kubeconfig}-cache-kubectl`, { recursive: true });
+    return { ...up, dataDir };
+  }
+
+  /** Everything on this machine that is of that cluster, by what its runtime knows now. */
+  async function machineOf(dataDir: string) {
+    const runtimeDir = join(dataDir, "nodes/node-1/runtime");
+    const { podIds } = await networkNotes(runtimeDir);
+    const containers = await readdir(join(runtimeDir, "containers"));
+    const ids = [...podIds, ...containers.map((name) => name.replace(".json", ""))];
+    const bridges = await ownBridges(runtimeDir);
+    return () => findTraces({ dataDir, ids, bridges });
+  }
+
+  const nothing = { mounts: [], processes: [], cgroups: [], interfaces: [] };
+
+  describeWithTool("kubectl", "containers", () => {
+    test("outlive up; down --containers ends them, reset leaves nothing", async () => {
+      const dataDir = join(folder, "data");
+      const where = ["--data-dir", dataDir];
+      const up = await startWithPod(where);
+      const traces = await machineOf(dataDir);
+      expect((await traces()).mounts.length).toBeGreaterThan(2);
+      await up.kill("SIGKILL");
+
+      const left = JSON.parse((await kindling("status", "-o", "json", ...where)).stdout);
+      expect(left).toMatchObject({
+        state: "stopped",
+        containers: [{ name: "default/web/c", node: "node-1" }],
+      });
+      const { stdout } = await kindling("status", ...where);
+      expect(stdout).toMatch(
+        /1 container still runs, though the cluster is down:\n {2}default\/web\/c \(pid \d+\)\n/,
+      );
+      expect(await kindling("down", ...where)).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("1 container goes on running; kindling down --containers ends it."),
+      });
+      expect(await kindling("down", "--containers", ...where)).toMatchObject({
+        code: 0,
+        stdout: `The cluster in ${dataDir} does not run.\nEnded 1 pod.\n`,
+      });
+      expect(await traces()).toMatchObject({ processes: [], cgroups: [], interfaces: [] });
+      // Volumes are the kubelet's, and the pod is still wanted.
+      for (const mount of (await traces()).mounts) expect(mount).toContain("/kubelet/pods/");
+      expect(await kindling("reset", "--yes", ...where)).toMatchObject({ code: 0 });
+      expect(await traces()).toEqual(nothing);
+      expect(await exists(dataDir)).toBe(false);
+    });
+
+    test("are ended by reset, while up runs", async () => {
+      const dataDir = join(folder, "running");
+      const up = await startWithPod(["--data-dir", dataDir]);
+      const traces = await machineOf(dataDir);
+      expect(await kindling("reset", "--yes", "--data-dir", dataDir)).toMatchObject({
+        code: 0,
+        stdout: `Ended 1 pod and removed ${dataDir}.\n`,
+      });
+      expect(await up.exit).toBe(0);
+      expect(await traces()).toEqual(nothing);
+      expect(await exists(dataDir)).toBe(false);
+    });
+
+    test("end with up --ephemeral, and nothing stays", async () => {
+      const merged = join(folder, "ephemeral-config");
+      const up = await startWithPod(["--ephemeral", "--merge-kubeconfig", merged]);
+      expect(up.output.stdout).toContain("Ctrl-C stops it, and with it its containers and its data.");
+      expect(await exists(join(up.dataDir, "store"))).toBe(false);
+      const traces = await machineOf(up.dataDir);
+      expect((await traces()).processes.length).toBeGreaterThan(0);
+      expect(await up.kill("SIGTERM")).toBe(0);
+      expect(await traces()).toEqual(nothing);
+      expect(await exists(up.dataDir)).toBe(false);
+      expect(parse(await readFile(merged, "utf8"))).toMatchObject({ clusters: [], contexts: [] });
+    });
+  });
+});

@@ -1,0 +1,176 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { runKindling } from "../support/run-kindling.ts";
+import { mountSmallDisk } from "../support/small-disk.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { describeWithTool } from "../support/tools.ts";
+import { startUp } from "../support/up-process.ts";
+
+const folder = temporaryFolder();
+
+const isRoot = process.getuid?.() === 0;
+
+/** `up` without containers: what it says, and its exit code. Ends by itself in every test here. */
+async function up(...args: string[]) {
+  const run = await runKindling(["up", "--runtime", "simulated", "--log-level", "error", ...args]);
+  const code = await run.exit;
+  return { code, said: run.output.stderr };
+}
+
+/** A data directory that has been used. */
+async function usedDataDir(name: string): Promise<string> {
+  const dataDir = join(folder, name);
+  const first = await startUp(["--data-dir", dataDir, "--runtime", "simulated"]);
+  await first.kill("SIGTERM");
+  return dataDir;
+}
+
+describe("one sentence and exit code 1 for", () => {
+  test("a busy port, with who holds it", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await new Promise((listening) => server.once("listening", listening));
+    const address = server.address();
+    const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+    const { code, said } = await up("--data-dir", join(folder, "busy"), "--listen", `127.0.0.1:${port}`);
+    await new Promise((closed) => server.close(closed));
+    expect(code).toBe(1);
+    expect(said).toMatch(
+      new RegExp(
+        `^kindling: port ${port} of 127\\.0\\.0\\.1 is in use by pid ${process.pid} \\(.*\\): stop it, or choose another with --listen 127\\.0\\.0\\.1:PORT\n$`,
+      ),
+    );
+  });
+
+  test("an address of another machine", async () => {
+    const { code, said } = await up("--data-dir", join(folder, "far"), "--listen", "192.0.2.1:6443");
+    expect({ code, said }).toEqual({
+      code: 1,
+      said: "kindling: 192.0.2.1 is not an address of this machine: choose one with --listen, such as 127.0.0.1:6443\n",
+    });
+  });
+
+  test("a data directory that is a file, or below one", async () => {
+    const file = join(folder, "file");
+    await writeFile(file, "");
+    for (const dataDir of [file, join(file, "below")]) {
+      const { code, said } = await up("--data-dir", dataDir);
+      expect(code).toBe(1);
+      expect(said).toMatch(
+        /^kindling: cannot use the data directory \S+: .*is a file; choose another with --data-dir\n$/,
+      );
+    }
+  });
+
+  test("data of a newer version, which stay as they are", async () => {
+    const dataDir = join(folder, "newer");
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, "version.json"), '{"format":99,"writtenBy":"v9.9.9"}');
+    const { code, said } = await up("--data-dir", dataDir);
+    expect({ code, said }).toEqual({
+      code: 1,
+      said: `kindling: ${dataDir} cannot be used: its data are of a newer Kindling (v9.9.9); run that version, or choose another --data-dir\n`,
+    });
+  });
+
+  test("a CA that is broken", async () => {
+    const dataDir = await usedDataDir("broken-ca");
+    await writeFile(join(dataDir, "pki/ca.crt"), "not a certificate");
+    const { code, said } = await up("--data-dir", dataDir, "--listen", "127.0.0.1:0");
+    expect({ code, said }).toEqual({
+      code: 1,
+      said: `kindling: ${dataDir}/pki/ca.crt: is not a certificate in PEM; restore it from a backup or move it away\n`,
+    });
+  });
+
+  test("a kubeconfig to merge into that is broken, which stays as it is", async () => {
+    const into = join(folder, "broken-config");
+    await writeFile(into, "clusters: {");
+    const temporary = join(folder, "tmp");
+    await mkdir(temporary);
+    const run = await runKindling(
+      [
+        ..."up --ephemeral --runtime simulated --log-level error --listen 127.0.0.1:0".split(" "),
+        "--merge-kubeconfig",
+        into,
+      ],
+      { env: { TMPDIR: temporary } },
+    );
+    expect(await run.exit).toBe(1);
+    expect(await readdir(temporary)).toEqual([]);
+    expect(run.output.stderr).toMatch(
+      new RegExp(`^kindling: the kubeconfig ${into} was not changed: it is not YAML`),
+    );
+    expect(await readFile(into, "utf8")).toBe("clusters: {");
+  });
+});
+
+test("certificates that are broken, other than the CA's, are made again", async () => {
+  const dataDir = await usedDataDir("broken-leaf");
+  await writeFile(join(dataDir, "pki/apiserver.crt"), "not a certificate");
+  await writeFile(join(dataDir, "pki/admin.key"), "not a key");
+  const again = await startUp(["--data-dir", dataDir, "--runtime", "simulated"]);
+  expect(await again.kill("SIGTERM")).toBe(0);
+});
+
+describe.skipIf(!isRoot)("as another user [needs root to become one]", () => {
+  test("containers need root, a directory of root's cannot be used", async () => {
+    const run = async (...args: string[]) => {
+      const child = await runKindling(["up", "--log-level", "error", ...args], { uid: 65_534 });
+      return { code: await child.exit, said: child.output.stderr };
+    };
+    expect(await run("--data-dir", join(folder, "nobody"))).toEqual({
+      code: 2,
+      said: "kindling: containers need root: run it with sudo, or with --runtime simulated for a cluster without containers\n",
+    });
+    const dataDir = join(folder, "roots");
+    await mkdir(dataDir, { mode: 0o700 });
+    expect(await run("--runtime", "simulated", "--data-dir", join(dataDir, "below"))).toEqual({
+      code: 1,
+      said: `kindling: cannot use the data directory ${dataDir}/below: this user may not write there; choose another with --data-dir\n`,
+    });
+  });
+});
+
+const disk = mountSmallDisk(12);
+afterAll(() => disk?.remove());
+
+describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
+  const dataDir = join(disk?.path ?? "", "data");
+
+  test("is said before anything is begun", async () => {
+    disk?.resize(4);
+    const full = {
+      code: 1,
+      said: expect.stringMatching(/^kindling: the disk that holds \S+ is full: make room/),
+    };
+    expect(await up("--data-dir", dataDir)).toEqual(full);
+  });
+
+  describeWithTool("kubectl", "later", () => {
+    test("refuses writes of a running cluster, which goes on and takes them again", async () => {
+      disk?.resize(12);
+      const running = await startUp(["--data-dir", dataDir, "--runtime", "simulated"]);
+      await writeFile(join(disk?.path ?? "", "filler"), Buffer.alloc(16_000_000)).catch(() => {});
+      const map = (name: string, size: number) =>
+        JSON.stringify({
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { name },
+          data: { x: "x".repeat(size) },
+        });
+      // What is free inside the store's own file is used up first.
+      await expect
+        .poll(async () => {
+          const name = `m${Math.random().toString(36).slice(2)}`;
+          return (await running.kubectl.run("create -f -", { input: map(name, 500_000) })).stderr;
+        })
+        .toMatch(/no space left/i);
+      expect(await running.kubectl.ok("get nodes --no-headers")).toMatch(/^node-1 +Ready/);
+      disk?.resize(64);
+      await running.kubectl.ok("create -f -", { input: map("after", 500_000) });
+      expect(await running.kill("SIGTERM")).toBe(0);
+    });
+  });
+});

@@ -1,0 +1,159 @@
+import { join } from "node:path";
+import { describe, expect, onTestFailed, test } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import { connectCluster } from "../../src/client/create-client.ts";
+import { buildBusybox, busyboxImage } from "../support/cri-runtime.ts";
+import { runKindling } from "../support/run-kindling.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { describeWithTool } from "../support/tools.ts";
+import { startUp } from "../support/up-process.ts";
+
+const podNamed = (name: string) => ({
+  apiVersion: "v1" as const,
+  kind: "Pod" as const,
+  metadata: { name, namespace: "default" },
+  spec: {
+    terminationGracePeriodSeconds: 0,
+    containers: [
+      {
+        name: "c",
+        image: busyboxImage,
+        imagePullPolicy: "IfNotPresent",
+        command: ["sh", "-c", "sleep 1000"],
+      },
+    ],
+  },
+});
+
+/** Objects whose creation was answered: from then on they must be there, whatever happens. */
+interface Answered {
+  readonly configMaps: Set<string>;
+  readonly pods: Set<string>;
+}
+
+/** Writes until the server is gone. */
+async function writeOn(client: Client, run: number, answered: Answered): Promise<void> {
+  try {
+    const pod = await client.create("pods", podNamed(`p${run}`));
+    answered.pods.add(pod.metadata.name ?? "");
+    for (let i = 0; ; i++) {
+      const metadata = { name: `m${run}-${i}`, namespace: "default" };
+      const { metadata: made } = await client.create("configmaps", {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata,
+      });
+      answered.configMaps.add(made.name ?? "");
+    }
+  } catch {
+    // Killed under our hands, as intended; what was not answered may be there or not.
+  }
+}
+
+/** Starts `up`, writes as soon as it serves, and kills it after so long, wherever it is then. */
+async function killAfter(
+  delayMs: number,
+  { args, run, answered }: { args: readonly string[]; run: number; answered: Answered },
+): Promise<void> {
+  const { child, output, exit } = await runKindling(["up", "--listen", "127.0.0.1:0", ...args]);
+  const kill = setTimeout(() => child.kill("SIGKILL"), delayMs);
+  const announced = new Promise<string | undefined>((resolve) => {
+    child.stdout?.on("data", () => {
+      const kubeconfig = /export KUBECONFIG=(\S+)\n/.exec(output.stdout)?.[1];
+      if (kubeconfig) resolve(kubeconfig);
+    });
+    child.once("close", () => resolve(undefined));
+  });
+  const kubeconfig = await announced;
+  if (kubeconfig) {
+    const client = await connectCluster({ kubeconfig });
+    await writeOn(client, run, answered);
+    client.close();
+  }
+  const code = await exit;
+  clearTimeout(kill);
+  // It was killed; had it given up by itself, it would have a code.
+  if (code !== null) throw new Error(`up ended with ${code}: ${output.stderr}`);
+}
+
+async function expectAll(client: Client, { configMaps, pods }: Answered): Promise<void> {
+  const names = async (kind: "configmaps" | "pods") =>
+    (await client.list(kind, { namespace: "default" })).items.map(({ metadata }) => metadata.name);
+  expect(await names("configmaps")).toEqual(expect.arrayContaining([...configMaps]));
+  expect(await names("pods")).toEqual(expect.arrayContaining([...pods]));
+  await expect
+    .poll(
+      async () => {
+        const { items } = await client.list("pods", { namespace: "default" });
+        return items.filter(
+          ({ status }) =>
+            !status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
+        ).length;
+      },
+      { timeout: 90_000, interval: 200 },
+    )
+    .toBe(0);
+}
+
+/** Kill points from the very first moment to well after it serves. */
+async function killAndContinue(args: readonly string[], kills: number): Promise<Answered> {
+  const answered: Answered = { configMaps: new Set(), pods: new Set() };
+  const delays: number[] = [];
+  onTestFailed(() => console.error(`killed after ${delays.join(", ")} ms`));
+  const begun = performance.now();
+  const first = await startUp(args);
+  // How long a start takes here and now: what the others are killed within.
+  const startMs = performance.now() - begun;
+  const client = await connectCluster({ kubeconfig: first.kubeconfig });
+  const writing = writeOn(client, 0, answered);
+  await expect.poll(() => answered.configMaps.size).toBeGreaterThan(2);
+  await first.kill("SIGKILL");
+  await writing;
+  client.close();
+  for (let run = 1; run < kills; run++) {
+    const delayMs = Math.round(startMs * Math.random() * 1.5);
+    delays.push(delayMs);
+    await killAfter(delayMs, { args, run, answered });
+  }
+  return answered;
+}
+
+const timeout = 600_000;
+
+describe("kindling up, killed at random points and continued", () => {
+  const folder = temporaryFolder();
+
+  test("40 times without containers: nothing that was answered is lost, and pods run again", {
+    timeout,
+  }, async () => {
+    const args = ["--data-dir", join(folder, "simulated"), "--runtime", "simulated"];
+    const answered = await killAndContinue(args, 40);
+    const up = await startUp(args);
+    const client = await connectCluster({ kubeconfig: up.kubeconfig });
+    await expectAll(client, answered);
+    client.close();
+    expect(await up.kill("SIGTERM")).toBe(0);
+  });
+
+  describeWithTool("busybox", "on our runtime", () => {
+    test("10 times with containers, which go on or start again; reset takes it all away", {
+      timeout,
+    }, async () => {
+      const dataDir = join(folder, "own");
+      const args = ["--data-dir", dataDir];
+      const first = await startUp(args);
+      await buildBusybox({ dataDir: join(dataDir, "nodes/node-1/runtime"), directory: folder });
+      await first.kill("SIGKILL");
+      const answered = await killAndContinue(args, 10);
+      const up = await startUp(args);
+      const client = await connectCluster({ kubeconfig: up.kubeconfig });
+      await client.create("pods", podNamed("last"));
+      await expectAll(client, answered);
+      client.close();
+      const reset = await runKindling(["reset", "--yes", "--data-dir", dataDir]);
+      expect(await reset.exit).toBe(0);
+      expect(reset.output.stdout).toMatch(/^Ended \d+ pods? and removed /);
+      expect(await up.exit).toBe(0);
+    });
+  });
+});

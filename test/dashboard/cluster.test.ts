@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { parseMonitorConfiguration } from "../../src/monitor/configuration/monitor-configuration.ts";
+import { createMonitorService } from "../../src/monitor/monitor-service.ts";
+import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { useDashboard } from "../support/dashboard.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { describeWithTool } from "../support/tools.ts";
+import { useWorkloadCluster } from "../support/workload-cluster.ts";
+
+describeWithTool("chromium", "the page on a cluster", () => {
+  // The API server asks it for pulls, at the address that the node tells.
+  const cluster = useWorkloadCluster({ kubelet: { config: { address: "0.0.0.0" } } });
+  const dashboard = useDashboard();
+  const stopping = new AbortController();
+  const dataDir = temporaryFolder();
+  let server: MonitorServer;
+  let running: Promise<void>;
+
+  beforeAll(async () => {
+    const deps = { client: cluster.client, clock: systemClock, logger: silentLogger };
+    const service = await createMonitorService({
+      ...deps,
+      store: createMemoryStore(),
+      dataDir,
+      configuration: parseMonitorConfiguration("", "the default"),
+      server: cluster.server.url,
+    });
+    running = service.run(stopping.signal);
+    server = await startMonitorServer({
+      ...deps,
+      listen: { host: "127.0.0.1", port: 0 },
+      page: dashboard.folder,
+      parts: service.parts,
+    });
+  });
+  afterAll(async () => {
+    await server?.close();
+    stopping.abort();
+    await running;
+  });
+
+  const pod = (name: string, container: object) => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default" },
+    spec: {
+      terminationGracePeriodSeconds: 0,
+      automountServiceAccountToken: false,
+      containers: [{ name: "c", image: "web:1", ...container }],
+    },
+  });
+
+  test("a pod shows its pull, another its end, a third one says what it lacks", async () => {
+    // Longer than any test waits: it is seen under way, however busy the machine is.
+    cluster.nodes[0]?.simulated.rules.add({
+      match: { image: "big:1" },
+      pull: { sizeBytes: 800 * 2 ** 20, layers: 4, bytesPerSecond: 4 * 2 ** 20 },
+    });
+    const page = await dashboard.visit(`${server.url}/`);
+    await page.getByText("No pod is starting.").waitFor();
+    await page.getByText(cluster.server.url).waitFor();
+
+    await cluster.client.create("pods", pod("big", { image: "big:1", imagePullPolicy: "Always" }));
+    const pulling = page.getByRole("option", { name: "default/big" });
+    await pulling.getByText(/ MB\/s · .* left$/).waitFor();
+    await pulling.click();
+    const layers = page.getByRole("table", { name: /^Layers of .*big:1$/ });
+    await expect.poll(() => layers.getByRole("row").count()).toBe(4);
+    await cluster.client.delete("pods", { namespace: "default", name: "big" });
+    await page.getByText("No pod is starting.").waitFor();
+
+    await cluster.client.create("pods", pod("quick", {}));
+    await page.getByRole("tab", { name: "Finished 1" }).click();
+    await page.getByRole("row", { name: /^default 1 / }).waitFor();
+
+    const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "settings", key: "k" } } }];
+    await cluster.client.create("pods", pod("stuck", { env }));
+    await page.getByRole("tab", { name: "Starting" }).click();
+    await page.getByRole("option", { name: "default/stuck" }).click();
+    await page.getByRole("complementary").getByText('configmap "settings" not found').waitFor();
+    await page.getByRole("button", { name: /^Copy: kubectl create configmap settings/ }).waitFor();
+    await page.getByRole("tab", { name: "Nodes" }).click();
+    await page.getByRole("row", { name: /^node-1 ready/ }).waitFor();
+    await page.getByRole("tab", { name: "Events" }).click();
+    await expect.poll(() => page.getByText("Pod default/stuck").count()).toBeGreaterThan(0);
+  });
+});
