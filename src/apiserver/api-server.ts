@@ -12,6 +12,7 @@ import { runCompaction } from "../store/compaction.ts";
 import type { Store } from "../store/store.ts";
 import { createAdmission } from "./admission/admission.ts";
 import { type ApiHandlerDeps, answerAtOnce, answerRequest } from "./api-handler.ts";
+import type { ApiRequest } from "./api-request.ts";
 import type { Pki } from "./auth/pki/pki.ts";
 import { createTokenAuthenticator } from "./auth/token/authenticate-token.ts";
 import { jwks, jwksPath, openidConfiguration, openidConfigurationPath } from "./auth/token/openid.ts";
@@ -24,6 +25,7 @@ import { createDiscoveryHandler } from "./discovery/discovery-handler.ts";
 import { createGatekeeper } from "./gatekeeper.ts";
 import type { HealthCheck } from "./health.ts";
 import { createApiListener } from "./http/api-listener.ts";
+import { createInProcessDoor, type InProcessDoor } from "./in-process/in-process-door.ts";
 import { storedKindOf, storedKinds } from "./kinds.ts";
 import { createApiMetrics } from "./metrics.ts";
 import { createMinuteTicker } from "./minute-ticker.ts";
@@ -52,6 +54,8 @@ export interface ApiServerOptions {
 export interface ApiServer {
   /** `https://127.0.0.1:6443` */
   readonly url: string;
+  /** For parts of this process: the same rights and answers as over HTTPS, without it. */
+  answer: InProcessDoor["answer"];
   /** Ends open watches and connections; the store stays open. */
   close(): Promise<void>;
 }
@@ -115,18 +119,28 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   });
   const health = createHealth(store);
 
-  const listener = createApiListener({
-    tls: { cert: pki.serving.cert, key: pki.serving.key, ca: pki.authority.cert },
+  const proxy = createProxy(registry, pki, host);
+  const answering = {
     logger,
     metrics,
+    answer: (request: ApiRequest) => answerRequest(handler, request),
+    answerAtOnce: (request: Pick<ApiRequest, "info" | "query" | "headers">) => answerAtOnce(handler, request),
+  };
+  const listener = createApiListener({
+    ...answering,
+    tls: { cert: pki.serving.cert, key: pki.serving.key, ca: pki.authority.cert },
     admitCaller: gatekeeper.admitCaller,
-    answer: (request) => answerRequest(handler, request),
-    answerAtOnce: (request) => answerAtOnce(handler, request),
-    proxy: createProxy(registry, pki, host),
+    proxy,
+  });
+  const door = createInProcessDoor({
+    ...answering,
+    admitUser: gatekeeper.admitUser,
+    goesToKubelet: (info) => proxy(info) !== undefined,
   });
   const stopListening = stoppable(listener);
   async function close(): Promise<void> {
     stop.abort();
+    door.close();
     await stopListening();
     await Promise.all(running);
   }
@@ -159,7 +173,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     await bootstrapCluster(handler, { port, advertised: advertisedAddress(host) });
     health.setReady();
     logger.info("serving", { url });
-    return { url, close };
+    return { url, answer: door.answer, close };
   } catch (error) {
     await close();
     throw error;

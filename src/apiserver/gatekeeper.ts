@@ -31,6 +31,8 @@ export interface Gatekeeper {
     info: RequestInfo,
     query: URLSearchParams,
   ): UserInfo | Promise<UserInfo>;
+  /** For who is known without a credential: a part of the server's own process. Throws 403. */
+  admitUser(user: UserInfo, info: RequestInfo, query: URLSearchParams): void;
   readonly authorize: Authorize;
   readonly rbac: RbacAuthorizer;
   readonly rbacSource: RbacSource;
@@ -78,15 +80,24 @@ export function createGatekeeper(deps: GatekeeperDeps): Gatekeeper {
     }
     const own = attributesOf(caller.user, info, query);
     const user = actingUser(request, own, authorize);
-    const attributes = user === caller.user ? own : { ...own, user };
+    requireRights(user === caller.user ? own : { ...own, user });
+    return user;
+  }
+
+  function requireRights(attributes: Attributes): void {
     for (const asked of questionsOf(attributes)) {
       const decision = authorize(asked);
       if (!decision.allowed) throw forbiddenRequest(asked, decision.reason);
     }
-    return user;
   }
 
-  return { admitCaller, authorize, rbac, rbacSource };
+  return {
+    admitCaller,
+    admitUser: (user, info, query) => requireRights(attributesOf(user, info, query)),
+    authorize,
+    rbac,
+    rbacSource,
+  };
 }
 
 const streams = new Set(["exec", "attach", "portforward"]);

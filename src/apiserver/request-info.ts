@@ -125,3 +125,11 @@ function verbOf(method: string, facts: { hasName: boolean; watching: boolean }):
 export function isTrue(value: string | null | undefined): boolean {
   return value !== null && value !== undefined && value !== "false" && value !== "0";
 }
+
+export const noQuery = new URLSearchParams();
+
+export function splitUrl(url: string): { path: string; query: URLSearchParams } {
+  const mark = url.indexOf("?");
+  if (mark === -1) return { path: url, query: noQuery };
+  return { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };
+}

@@ -1,7 +1,6 @@
 import { join, resolve } from "node:path";
 import type { Client } from "../client/client.ts";
 import { createClient } from "../client/create-client.ts";
-import { createHttpTransport } from "../client/http-transport.ts";
 import { runControllers } from "../controllers/controller-manager.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -74,9 +73,6 @@ interface Component {
   stop(): Promise<void>;
 }
 
-/** Both ends are in this process: more connections make nothing faster, and each costs two handshakes' worth of it. */
-const maxConnections = 8;
-
 /** A part that knows the API only, under a name of its own there, until it is stopped. */
 function startComponent(
   controlPlane: ControlPlane,
@@ -88,8 +84,7 @@ function startComponent(
   }: Pick<ClusterOptions, "logger" | "clock"> & { readonly name: string; readonly user: Subject },
   run: (deps: { client: Client; clock: Clock; logger: Logger }, signal: AbortSignal) => Promise<void>,
 ): Component {
-  const transport = createHttpTransport({ access: controlPlane.access(user), maxConnections });
-  const client = createClient({ transport, userAgent: `kindling-${name}` });
+  const client = createClient({ transport: controlPlane.connect(user), userAgent: `kindling-${name}` });
   const stopping = new AbortController();
   const component = logger.component(name);
   const running = run({ client, clock, logger: component }, stopping.signal).catch((error) => {

@@ -4,12 +4,15 @@ import { type ApiServer, startApiServer } from "../apiserver/api-server.ts";
 import { writeKubeconfig } from "../apiserver/auth/pki/kubeconfig.ts";
 import { issueClientCertificate, loadOrCreatePki } from "../apiserver/auth/pki/pki.ts";
 import { parseTokenFile } from "../apiserver/auth/token/token-file.ts";
-import type { ClusterAccess } from "../client/cluster-access.ts";
+import { authenticatedUser } from "../apiserver/auth/user-info.ts";
+import { createHttpTransport } from "../client/http-transport.ts";
+import type { Transport } from "../client/transport.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Store } from "../store/store.ts";
 import { dataDirPaths } from "./data-dir/data-dir-paths.ts";
 import { holdPort } from "./hold-port.ts";
+import { createInProcessTransport } from "./in-process-transport.ts";
 import { watchClock } from "./watch-clock.ts";
 
 /** Where objects are kept. */
@@ -46,8 +49,8 @@ export interface ControlPlane {
   readonly kubeconfig: string;
   /** The CA that signed what the API server shows, to clients and to kubelets. */
   readonly ca: string;
-  /** For a component of the cluster's own, under a certificate made for it now. */
-  access(subject: Subject): ClusterAccess;
+  /** For a part of the cluster in this process, as this user. */
+  connect(subject: Subject): Transport;
   /** An outage: whoever is connected is cut off and nobody gets through. What is stored stays. */
   stopServing(): Promise<void>;
   /** The end of an outage, at the same address. */
@@ -107,10 +110,25 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       url,
       kubeconfig,
       ca: pki.authority.cert,
-      access: (subject) => ({
-        server: new URL(url),
-        tls: { ca: pki.authority.cert, ...issueClientCertificate(pki, { ...subject, now: Date.now() }) },
-      }),
+      connect: (subject) =>
+        createInProcessTransport({
+          user: authenticatedUser({
+            username: subject.commonName,
+            groups: subject.organizations ?? [],
+            extra: {},
+          }),
+          server: () => server,
+          openConnected: () =>
+            createHttpTransport({
+              access: {
+                server: new URL(url),
+                tls: {
+                  ca: pki.authority.cert,
+                  ...issueClientCertificate(pki, { ...subject, now: Date.now() }),
+                },
+              },
+            }),
+        }),
       async stopServing() {
         await server?.close();
         server = undefined;

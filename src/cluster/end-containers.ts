@@ -1,4 +1,4 @@
-import { access, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { connectCri } from "../cri/cri-client.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -18,19 +18,17 @@ export async function endContainers(options: {
   readonly logger: Logger;
 }): Promise<number> {
   const { dataDir, record, logger } = options;
-  let ended = 0;
-  if (record?.runtime.kind === "endpoint") {
-    const cri = connectCri(record.runtime.endpoint);
-    ended += await removePods(cri).finally(() => cri.close());
-  }
   const { nodes } = dataDirPaths(dataDir);
+  let ended = 0;
   for (const node of await readdir(nodes).catch(() => [])) {
     const nodeDir = join(nodes, node);
-    const has = await access(runtimeDirOf(nodeDir)).then(
-      () => true,
-      () => false,
-    );
-    if (has) ended += await endNode(nodeDir, { record, logger });
+    if (record?.runtime.kind === "endpoint") {
+      const cri = connectCri(record.runtime.endpoint);
+      ended += await removePods(cri, { runtime: "endpoint", nodeDir }).finally(() => cri.close());
+    }
+    // Also where an earlier `up` had a runtime of its own.
+    const own = await readdir(runtimeDirOf(nodeDir)).catch(() => []);
+    if (own.length > 0) ended += await endNode(nodeDir, { record, logger });
   }
   return ended;
 }
@@ -50,7 +48,7 @@ async function endNode(
   });
   const cri = connectCri(listen);
   try {
-    return await removePods(cri);
+    return await removePods(cri, { runtime: "own", nodeDir });
   } finally {
     cri.close();
     await runtime.close();

@@ -1,7 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "../client/create-client.ts";
-import { createHttpTransport } from "../client/http-transport.ts";
 import { systemClock } from "../lib/clock.ts";
 import { type MonitorServer, startMonitorServer } from "../monitor/server/monitor-server.ts";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.ts";
@@ -30,8 +29,11 @@ export async function startClusterMonitor(
   const { dashboard, clock = systemClock } = options;
   const logger = options.logger.component("monitor");
   // It reads all that a page of a whole cluster shows, asks kubelets, and has callers reviewed.
-  const access = controlPlane.access({ commonName: "kindling-monitor", organizations: ["system:masters"] });
-  const client = createClient({ transport: createHttpTransport({ access }), userAgent: "kindling-monitor" });
+  const transport = controlPlane.connect({
+    commonName: "kindling-monitor",
+    organizations: ["system:masters"],
+  });
+  const client = createClient({ transport, userAgent: "kindling-monitor" });
   const stopping = new AbortController();
   const { signal } = stopping;
 

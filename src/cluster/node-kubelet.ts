@@ -2,13 +2,12 @@ import { join } from "node:path";
 import type { Features } from "../api/feature-gates.ts";
 import { versionInfo } from "../api/version.ts";
 import { createClient } from "../client/create-client.ts";
-import { createHttpTransport } from "../client/http-transport.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import {
   defaultKubeletConfiguration,
   type KubeletConfiguration,
 } from "../kubelet/configuration/kubelet-configuration.ts";
-import { createKubelet, type KubeletOptions, maxApiConnections } from "../kubelet/kubelet.ts";
+import { createKubelet, type KubeletOptions } from "../kubelet/kubelet.ts";
 import { simulatedProbes } from "../kubelet/probe/handler/simulated-probes.ts";
 import { plainDirectories } from "../kubelet/volume/plain-directories.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -46,11 +45,10 @@ export async function startNodeKubelet(
   const { name, dataDir, features, logger, clock } = options;
   const { controlPlane, cri, simulated } = deps;
   const stopping = new AbortController();
-  const access = controlPlane.access({
+  const transport = controlPlane.connect({
     commonName: `system:node:${name}`,
     organizations: ["system:nodes"],
   });
-  const transport = createHttpTransport({ access, maxConnections: maxApiConnections });
   const client = createClient({ transport, userAgent: "kindling-kubelet" });
   try {
     const kubelet = await createKubelet(

@@ -81,7 +81,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     async close() {
       await stopKubelet();
       // After the kubelet, which would make them again.
-      if (options.ephemeral) await removePods(cri);
+      if (options.ephemeral) await removePods(cri, { runtime: options.runtime.kind, nodeDir: dataDir });
       await runtime.close();
     },
   };

@@ -1,12 +1,24 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { CriClient } from "../cri/cri-client.ts";
+import type { RuntimeChoice } from "./node.ts";
 
 /** Kubelets mark what is theirs with it. */
 const podLabel = "io.kubernetes.pod.uid";
 
-/** Ends every pod of a runtime, at once and with everything in it; answers how many there were. */
-export async function removePods(cri: CriClient): Promise<number> {
+/**
+ * Ends the pods of a node, at once and with everything in them; answers how many there were. A runtime of ours has no
+ * others; in somebody else's only those are touched that this node's kubelet has directories for.
+ */
+export async function removePods(
+  cri: CriClient,
+  { runtime, nodeDir }: { readonly runtime: RuntimeChoice["kind"]; readonly nodeDir: string },
+): Promise<number> {
   const { items } = await cri.runtime.listPodSandbox({ filter: undefined });
-  const pods = items.filter(({ labels }) => podLabel in labels);
+  const known = new Set<string>(
+    runtime === "endpoint" ? await readdir(join(nodeDir, "kubelet", "pods")).catch(() => []) : [],
+  );
+  const pods = items.filter(({ labels }) => runtime !== "endpoint" || known.has(labels[podLabel] ?? ""));
   await Promise.all(pods.map(({ id }) => cri.runtime.removePodSandbox({ podSandboxId: id })));
   return pods.length;
 }

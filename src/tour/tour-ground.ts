@@ -26,6 +26,17 @@ export interface OpenGround {
   close(): Promise<void>;
 }
 
+/** Something of the tour is left; the next tour tries again. */
+export class CleanUpFailure extends Error {
+  constructor(folder: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`the tour could not clear up: ${why}; what is left is in ${folder}, and the next tour removes it`, {
+      cause,
+    });
+    this.name = "CleanUpFailure";
+  }
+}
+
 const simulatedBytes = 100 * 2 ** 20;
 
 export async function openGround(options: GroundOptions): Promise<OpenGround> {
@@ -37,7 +48,11 @@ export async function openGround(options: GroundOptions): Promise<OpenGround> {
     { close: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }) },
   ];
   const close = async () => {
-    for (const part of opened.splice(0)) await part.close();
+    try {
+      for (const part of opened.splice(0)) await part.close();
+    } catch (error) {
+      throw new CleanUpFailure(folder, error);
+    }
   };
   try {
     const simulated = options.runtime.kind === "simulated";

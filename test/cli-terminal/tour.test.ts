@@ -43,7 +43,10 @@ function expectWholeTour(text: string): void {
   expect(text.replaceAll(/\s+/g, " ")).toContain("nothing of it is left");
 }
 
-describe("kindling tour, simulated", () => {
+/** Steps take their time by design, and more of it on a busy machine. */
+const patient = { timeout: 300_000 };
+
+describe("kindling tour, simulated", patient, () => {
   test("in a pipe: every step shows what it is there for, in plain text", async () => {
     const folder = await ownTemporary();
     const run = await runKindling(["tour", "--runtime", "simulated"], { env: { TMPDIR: folder } });
@@ -108,7 +111,7 @@ describe("kindling tour, simulated", () => {
   });
 });
 
-describe.runIf(process.getuid?.() === 0)("kindling tour, with real containers", () => {
+describe.runIf(process.getuid?.() === 0)("kindling tour, with real containers", patient, () => {
   /** The tour's runtime, once it has a pod. */
   async function runtimeWithPods(folder: string) {
     let found: { dataDir: string; podIds: readonly string[]; bridges: readonly string[] } | undefined;

@@ -147,6 +147,16 @@ describe("status, down and reset of a cluster without containers", () => {
     expect(await exists(join(dataDir, "store"))).toBe(true);
   });
 
+  test("on a terminal, no answer means no", async () => {
+    const run = await runKindling(["reset", ...where], { terminal: true });
+    expect(await run.exit).toBe(1);
+    expect(run.output.stdout).toContain(
+      `This removes the cluster in ${dataDir} with all its data. Go on? [y/N]`,
+    );
+    expect(run.output.stdout).toContain("kindling: nothing was changed");
+    expect(await exists(join(dataDir, "store"))).toBe(true);
+  });
+
   test("reset leaves what is not of the cluster, and takes its entry out of the other kubeconfig", async () => {
     await writeFile(join(dataDir, "notes.txt"), "mine");
     expect(await kindling("reset", "--yes", ...where)).toMatchObject({

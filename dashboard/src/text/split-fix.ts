@@ -11,11 +11,10 @@ export function splitFix(fix: string): Fix {
   const at = fix.search(/\b(kubectl|kindling) [a-z]/);
   if (at < 0) return { advice: fix, command: undefined };
   const advice = fix.slice(0, at).replace(/[\s:]+$/, "");
-  return {
-    advice,
-    command: fix
-      .slice(at)
-      .replace(/\s*[\p{C}\p{Zl}\p{Zp}]\s*/gu, " ")
-      .trim(),
-  };
+  const lines = fix.slice(at).split(/[\p{C}\p{Zl}\p{Zp}]/u);
+  const command = lines
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .join(" ");
+  return { advice, command };
 }

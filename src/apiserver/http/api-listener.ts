@@ -7,7 +7,7 @@ import type { Answer, ApiRequest, BytesAnswer } from "../api-request.ts";
 import type { UserInfo } from "../auth/user-info.ts";
 import type { Gatekeeper } from "../gatekeeper.ts";
 import type { ApiMetrics } from "../metrics.ts";
-import { parseRequest, type RequestInfo } from "../request-info.ts";
+import { noQuery, parseRequest, type RequestInfo, splitUrl } from "../request-info.ts";
 import type { KubeletProxy } from "../subresource/kubelet-proxy.ts";
 import { toStatusError } from "../to-status-error.ts";
 import { createInFlight } from "./in-flight.ts";
@@ -36,8 +36,6 @@ interface Exchange {
   info: RequestInfo | undefined;
   query: URLSearchParams;
 }
-
-const noQuery = new URLSearchParams();
 
 /** The HTTPS server: turns requests into answers and answers into bytes. */
 export function createApiListener(deps: ListenerDeps): Server {
@@ -167,12 +165,6 @@ export function createApiListener(deps: ListenerDeps): Server {
     }
   }
   return server;
-}
-
-function splitUrl(url: string): { path: string; query: URLSearchParams } {
-  const mark = url.indexOf("?");
-  if (mark === -1) return { path: url, query: noQuery };
-  return { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };
 }
 
 /** Without the query: it may hold what does not belong in a log. */

@@ -59,7 +59,9 @@ export function configure(command: Command): void {
 }
 
 async function runKubelet(flags: KubeletFlags): Promise<void> {
-  // What a burst of pods leaves behind would stay for as long as nothing happens: half of a quiet kubelet's memory.
+  // What a burst of pods leaves behind would stay for as long as nothing happens: 99 MB instead of 75 a minute after 15
+  // pods. Node warns of flags that are set after the start, but this one is only looked at when a collection decides how
+  // far the heap may grow. Given at the start it saves no more, and a first line with `env -S` does not work everywhere.
   setFlagsFromString("--optimize-for-size");
   const config = await readConfiguration(flags.config);
   const features = parseFeatureGates(flags.featureGates ?? "", {

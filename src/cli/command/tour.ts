@@ -8,6 +8,7 @@ import { createLogger, silentLogger } from "../../lib/logger.ts";
 import { steps } from "../../tour/steps.ts";
 import { runTour } from "../../tour/tour.ts";
 import { sweepLeftovers } from "../../tour/tour-folder.ts";
+import { CleanUpFailure } from "../../tour/tour-ground.ts";
 import { formatTable } from "../printer/table.ts";
 import { createTourPrinter } from "../printer/tour-printer.ts";
 import { untilStopped } from "../until-stopped.ts";
@@ -78,8 +79,8 @@ async function run(flags: TourFlags): Promise<void> {
       tell: printer.tell,
       pause: () => (flags.pause ? waitForEnter(signal) : Promise.resolve()),
     }).catch((error: unknown) => {
-      if (signal.aborted) throw new Error("the tour was stopped; nothing of it is left");
-      throw error;
+      if (!signal.aborted || error instanceof CleanUpFailure) throw error;
+      throw new Error("the tour was stopped; nothing of it is left");
     });
     const failed = outcomes.filter(({ problem }) => problem !== undefined).length;
     if (failed > 0) throw new Error(`${failed} of ${outcomes.length} steps did not do what they show`);

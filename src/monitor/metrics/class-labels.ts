@@ -25,7 +25,7 @@ const ownNames = ["namespace", "owner_kind", "runtime_class", "storage_class", "
 
 export function createClassLabels({ chosen, valuesPerLabel, classes }: ClassLabelOptions): ClassLabels {
   const names = [...ownNames, ...chosenLabelNames(chosen)];
-  const bounds = new Map(names.map((name) => [name, createBoundedValues(valuesPerLabel)]));
+  const bounds = names.map(() => createBoundedValues(valuesPerLabel));
   const byKey = new Map<string, Readonly<Record<string, string>>>();
   let whole = 0;
 
@@ -34,31 +34,28 @@ export function createClassLabels({ chosen, valuesPerLabel, classes }: ClassLabe
   }
 
   /** One object for one class, so that whoever keeps something by class can keep it by object. */
-  function known(values: readonly string[], isNew: () => boolean) {
-    const key = JSON.stringify(values);
-    const found = byKey.get(key);
-    if (found || !isNew()) return found;
+  function add(values: readonly string[]): Readonly<Record<string, string>> {
     const labels = named(values);
-    byKey.set(key, labels);
+    byKey.set(JSON.stringify(values), labels);
     return labels;
   }
+
+  const find = (values: readonly string[]) => byKey.get(JSON.stringify(values));
 
   return {
     names,
     of(podClass) {
-      const values = classValues(podClass, chosen).map(
-        (value, i) => bounds.get(names[i] ?? "")?.admit(value) ?? otherValue,
-      );
-      return (
-        known(values, () => whole < classes && ++whole > 0) ??
-        // Namespaces go first: RuntimeClass and StorageClass say which plugin is slow, and are few.
-        known([otherValue, ...values.slice(1)], () => byKey.size < 2 * classes) ??
-        known(
-          values.map(() => otherValue),
-          () => true,
-        ) ??
-        {}
-      );
+      const values = classValues(podClass, chosen).map((value, i) => bounds[i]?.admit(value) ?? otherValue);
+      const known = find(values);
+      if (known) return known;
+      if (whole < classes) {
+        whole++;
+        return add(values);
+      }
+      // Namespaces go first: RuntimeClass and StorageClass say which plugin is slow, and are few.
+      const folded = [otherValue, ...values.slice(1)];
+      const rest = values.map(() => otherValue);
+      return find(folded) ?? (byKey.size < 2 * classes ? add(folded) : (find(rest) ?? add(rest)));
     },
     exactly: (podClass) => named(classValues(podClass, chosen).map(presentable)),
   };
