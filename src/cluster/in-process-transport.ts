@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { ApiServer } from "../apiserver/api-server.ts";
 import type { UserInfo } from "../apiserver/auth/user-info.ts";
 import { type Transport, TransportError, type TransportResponse } from "../client/transport.ts";
@@ -13,6 +14,8 @@ interface InProcessTransportOptions {
 /** How the parts of a cluster in one process reach its API server: without a connection, as the user they are. */
 export function createInProcessTransport(options: InProcessTransportOptions): Transport {
   const closing = new AbortController();
+  // One for each request that is under way.
+  setMaxListeners(0, closing.signal);
   let connected: Transport | undefined;
 
   return {

@@ -1,7 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { CriClient } from "../cri/cri-client.ts";
-import type { RuntimeChoice } from "./node.ts";
 
 /** Kubelets mark what is theirs with it. */
 const podLabel = "io.kubernetes.pod.uid";
@@ -12,7 +11,7 @@ const podLabel = "io.kubernetes.pod.uid";
  */
 export async function removePods(
   cri: CriClient,
-  { runtime, nodeDir }: { readonly runtime: RuntimeChoice["kind"]; readonly nodeDir: string },
+  { runtime, nodeDir }: { readonly runtime: "own" | "simulated" | "endpoint"; readonly nodeDir: string },
 ): Promise<number> {
   const { items } = await cri.runtime.listPodSandbox({ filter: undefined });
   const known = new Set<string>(

@@ -2,6 +2,7 @@ import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:f
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { connectCluster } from "../../src/client/create-client.ts";
 import { buildBusybox, busyboxImage } from "../support/cri-runtime.ts";
 import { findTraces, networkNotes, ownBridges } from "../support/machine-traces.ts";
 import { runKindling } from "../support/run-kindling.ts";
@@ -67,7 +68,21 @@ describe("status, down and reset of a cluster without containers", () => {
   });
 
   test("while it runs", async () => {
-    up = await startUp([...where, "--runtime", "simulated", "--nodes", "2", "--merge-kubeconfig", merged]);
+    const config = join(folder, "up.yaml");
+    await writeFile(
+      config,
+      `runtime: simulated
+nodes: 2
+# Beside this file.
+mergeKubeconfig: config
+kubeletConfig: { nodeLabels: { disk: fast } }
+`,
+    );
+    up = await startUp([...where, "--config", config]);
+    const client = await connectCluster({ kubeconfig: up.kubeconfig });
+    const labelled = await client.list("nodes", { labelSelector: "disk=fast" });
+    client.close();
+    expect(labelled.items).toHaveLength(2);
     const { code, stdout } = await kindling("status", ...where);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^● The cluster runs \(pid \d+, for \w+\)\n/);
@@ -147,8 +162,10 @@ describe("status, down and reset of a cluster without containers", () => {
     expect(await exists(join(dataDir, "store"))).toBe(true);
   });
 
-  test("on a terminal, no answer means no", async () => {
-    const run = await runKindling(["reset", ...where], { terminal: true });
+  test.each(["n\n", "\n", "\x04", "\x03"])("on a terminal, %j means no", async (answer) => {
+    const run = await runKindling(["reset", ...where], { terminal: true, stdin: "pipe" });
+    await expect.poll(() => run.output.stdout).toContain("[y/N]");
+    run.child.stdin?.write(answer);
     expect(await run.exit).toBe(1);
     expect(run.output.stdout).toContain(
       `This removes the cluster in ${dataDir} with all its data. Go on? [y/N]`,

@@ -18,7 +18,7 @@ export interface TestControllers {
 }
 
 /** `KINDLING_TEST_LOG` shows what the parts say. */
-export const testLogger = process.env.KINDLING_TEST_LOG
+const testLogger = process.env.KINDLING_TEST_LOG
   ? createLogger({ format: "text", level: "debug" })
   : silentLogger;
 

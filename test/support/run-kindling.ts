@@ -25,7 +25,12 @@ export function kindlingProgram(): Promise<string> {
 /** Runs `kindling ARGS`; on a terminal of 100 columns, or as another user, when asked. */
 export async function runKindling(
   args: readonly string[],
-  { terminal = false, uid, env }: { terminal?: boolean; uid?: number; env?: NodeJS.ProcessEnv } = {},
+  {
+    terminal = false,
+    uid,
+    env,
+    stdin = "ignore",
+  }: { terminal?: boolean; uid?: number; env?: NodeJS.ProcessEnv; stdin?: "ignore" | "pipe" } = {},
 ): Promise<KindlingRun> {
   const command = [process.execPath, await kindlingProgram(), ...args];
   const quoted = command.map((word) => `'${word}'`).join(" ");
@@ -33,15 +38,15 @@ export async function runKindling(
     ? ["script", "-qfec", `stty cols 100 rows 30; exec ${quoted}`, "/dev/null"]
     : command;
   const child = spawn(program, rest, {
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [stdin, "pipe", "pipe"],
     ...(uid !== undefined && { uid, gid: uid }),
     env: { ...process.env, ...env },
   });
   const output = { stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk) => {
+  child.stdout?.on("data", (chunk) => {
     output.stdout += chunk;
   });
-  child.stderr.on("data", (chunk) => {
+  child.stderr?.on("data", (chunk) => {
     output.stderr += chunk;
   });
   const exit = new Promise<number | null>((resolve) => child.once("close", resolve));

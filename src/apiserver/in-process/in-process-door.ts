@@ -9,7 +9,7 @@ import { toStatusError } from "../to-status-error.ts";
 import { createQueueSink, type QueueSink } from "./queue-sink.ts";
 
 /** What a component in the server's own process asks: all that HTTP would carry, without it. */
-export interface InProcessRequest {
+interface InProcessRequest {
   readonly method: string;
   /** With its query. */
   readonly path: string;
@@ -18,7 +18,7 @@ export interface InProcessRequest {
   readonly body?: string;
 }
 
-export interface InProcessAnswer {
+interface InProcessAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** A watch's comes piece by piece. */
