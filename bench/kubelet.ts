@@ -1,5 +1,5 @@
 // From a pod that is seen to a pod that is ready, and what an idle kubelet costs:
-// npm run bench -- kubelet [--rounds 9] [--many 40] [--idle-seconds 60] [--upstream-kubelet PATH] [--program FILE]
+// npm run bench -- kubelet [--rounds 9] [--many 40] [--idle-seconds 60] [--upstream-kubelet PATH] [--program FILE] [--beside FILE]
 // Needs root, runc, conmon and busybox-static, and containerd to compare with; `npm run build` first. Each kubelet,
 // runtime and the API server is a process of its own.
 import { mkdtemp, rm } from "node:fs/promises";
@@ -28,6 +28,8 @@ const { values: args } = parseArgs({
     "idle-seconds": { type: "string", default: "60" },
     "upstream-kubelet": { type: "string" },
     program: { type: "string", default: "dist/kindling.js" },
+    /** Another build, to compare with in the same run. */
+    beside: { type: "string" },
     /** Only the contestants whose name has this in it. */
     only: { type: "string", default: "" },
   },
@@ -85,8 +87,12 @@ try {
 async function addContestants(): Promise<void> {
   const ours = ["150 ms", "3.3 s"] as const;
   const theirs = ["284 ms", "10 s"] as const;
-  const own = (network: string) => (at: string) => startKindling(at, archives, { network, program });
+  const own = (network: string, from?: string) => (at: string) =>
+    startKindling(at, archives, { network, program: from ?? program });
   await add("our runtime, own bridge", { start: own("bridge"), asked: ours });
+  const { beside } = args;
+  if (beside)
+    await add(`${beside}, own bridge`, { start: own("bridge", beside), asked: ours, kindling: beside });
   await add("our runtime, CNI", { start: own("cni"), asked: ours });
   for (const tool of ["containerd", "containerd-2"] as const) {
     const start = (at: string) => startContainerd(at, archives, tool);
@@ -104,6 +110,8 @@ async function add(
     asked: Contestant["asked"];
     /** Its kubelet instead of ours. */
     upstream?: string;
+    /** Another build of ours. */
+    kindling?: string;
   },
 ): Promise<void> {
   if (!name.includes(args.only)) return;
@@ -117,7 +125,7 @@ async function add(
   };
   const kubelet = options.upstream
     ? await startUpstreamKubelet({ ...kubeletOptions, program: options.upstream })
-    : await startKubelet({ ...kubeletOptions, program });
+    : await startKubelet({ ...kubeletOptions, program: resolve(options.kindling ?? program) });
   contestants.push({ name, node, runtime, kubelet, asked: options.asked });
 }
 

@@ -52,6 +52,7 @@ async function measure(probe: Probe, handlers: ProbeHandler): Promise<Measuremen
       return outcome;
     },
     recorder: { record: () => {} },
+    notes: { startupFailures: () => 0, startupFailed: () => {}, startupEnded: () => {} },
     clock: systemClock,
     features: defaultFeatures,
     kubeletStartedAtMs: 0,

@@ -47,6 +47,13 @@ export const featureGates = [
     components: ["apiserver", "controller-manager"],
     summary: "KEP-3541: a StatefulSet update strategy that replaces broken pods instead of waiting for them",
   },
+  {
+    name: "StatefulSetRecreateStrategy",
+    stage: "alpha",
+    default: false,
+    components: ["apiserver", "controller-manager"],
+    summary: "a StatefulSet update strategy, Recreate, that deletes all old pods before it creates a new one",
+  },
 ] as const satisfies readonly FeatureGate[];
 
 type FeatureName = (typeof featureGates)[number]["name"];

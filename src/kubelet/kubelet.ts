@@ -12,6 +12,7 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { KubeletConfiguration } from "./configuration/kubelet-configuration.ts";
 import { readMachineFacts } from "./container/read-machine-facts.ts";
+import { createStartupNotes } from "./container/startup-notes.ts";
 import { findOrphans } from "./find-orphans.ts";
 import { runHousekeeping } from "./housekeeping/run-housekeeping.ts";
 import { createImagePuller } from "./image/create-image-puller.ts";
@@ -106,11 +107,13 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     ...(options.beforeVolume && { beforeVolume: options.beforeVolume }),
   });
   const observer = createPodObserver({ ...common, dataDirectory: dataDir });
+  const notes = createStartupNotes({ dataDirectory: dataDir, logger });
   const registry = new Registry();
   const prober = createProber({
     ...common,
     handlers: options.probeHandler ?? createHandlers(cri),
     recorder,
+    notes,
     kubeletStartedAtMs: clock.now(),
     random: Math.random,
     metrics: createProbeMetrics(registry),
@@ -137,6 +140,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
       recorder,
       images,
       volumes,
+      notes,
       observer,
       prober,
       writer,

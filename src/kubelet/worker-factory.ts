@@ -27,6 +27,7 @@ export interface WorkerFactoryOptions
     | "logger"
     | "images"
     | "volumes"
+    | "notes"
     | "observer"
     | "prober"
     | "writer"

@@ -292,3 +292,30 @@ describe("3541-1 and 3541-9: EnforcedRollingUpdate", () => {
     expect((await api.call("POST", statefulSets, { body: statefulSet("new", enforced()) })).status).toBe(422);
   });
 });
+
+describe("StatefulSetRecreateStrategy", () => {
+  const recreate = { updateStrategy: { type: "Recreate" } };
+  const recreated = (name: string) => statefulSet(name, recreate);
+
+  test("off, as it is at first: Recreate is refused with the three allowed", async () => {
+    const api = await restart({});
+    const response = await api.call("POST", statefulSets, { body: recreated("new") });
+    expect(response.status).toBe(422);
+    expect(response.json<Status>().message).toBe(
+      `StatefulSet.apps "new" is invalid: spec.updateStrategy: Invalid value: {"Type":"Recreate","RollingUpdate":null}: must be 'RollingUpdate', 'OnDelete', or 'EnforcedRollingUpdate'`,
+    );
+  });
+
+  test("on: it is taken; a stored one stays when the gate goes, and once given up is not taken up again", async () => {
+    const before = await restart({ StatefulSetRecreateStrategy: true });
+    const stored = await before.json<StatefulSet>("POST", statefulSets, recreated("stored"));
+    expect(stored.spec?.updateStrategy).toEqual({ type: "Recreate" });
+    const api = await restart({ StatefulSetRecreateStrategy: false });
+    const patch = async (spec: object) =>
+      (await api.call("PATCH", `${statefulSets}/stored`, { body: { spec }, headers: merge })).status;
+    expect(await patch({ replicas: 2 })).toBe(200);
+    expect(await patch(recreate)).toBe(200);
+    expect(await patch({ updateStrategy: { type: "OnDelete" } })).toBe(200);
+    expect(await patch(recreate)).toBe(422);
+  });
+});

@@ -56,8 +56,9 @@ interface SetSpec {
 /** What cannot become an image: its container waits with `InvalidImageName`, for good. */
 export const brokenImage = "Broken:1";
 
-export async function startStatefulSetCluster(): Promise<StatefulSetCluster> {
-  const server = await startTestServer();
+/** With these gates in the API server, and in controllers unless they are given others. */
+export async function startStatefulSetCluster({ features: gates = {} }: { features?: Partial<Features> } = {}): Promise<StatefulSetCluster> {
+  const server = await startTestServer({ features: gates });
   const simulated = await startSimulatedRuntime({ logger: silentLogger, imagesPresent: true });
   const node = await startKubeletNode({ cri: simulated.client, server });
   const client = await connectCluster({ kubeconfig: server.kubeconfig });
@@ -85,7 +86,7 @@ export async function startStatefulSetCluster(): Promise<StatefulSetCluster> {
     simulated,
     node,
     startControllers: ({ features, ...options } = {}) =>
-      controllers.startControllers({ ...options, features: { ...defaultFeatures, ...features } }),
+      controllers.startControllers({ ...options, features: { ...defaultFeatures, ...gates, ...features } }),
     stopControllers: controllers.stopControllers,
     create: (name, spec, annotations) =>
       client.create("statefulsets", manifest(name, node.name, spec, annotations)),

@@ -118,6 +118,35 @@ describe("3541-1 update strategies", () => {
   });
 });
 
+describe("Recreate, behind its gate", () => {
+  const features = { ...defaultFeatures, StatefulSetRecreateStrategy: true };
+  const recreating = { features, now: 0 };
+  const recreate = withType("Recreate");
+  const four = "'RollingUpdate', 'OnDelete', 'EnforcedRollingUpdate', or 'Recreate'";
+
+  test("gate on: accepted, taken up and given up, and named where another is refused", () => {
+    expect(create(makeSet(recreate), recreating)).toEqual([]);
+    expect(update(makeSet(recreate), makeSet(), recreating)).toEqual([]);
+    expect(update(makeSet(), makeSet(recreate), recreating)).toEqual([]);
+    expect(create(makeSet(withType("Eager")), recreating)).toEqual([refused("Eager", four)]);
+  });
+
+  test("it takes no rollingUpdate, and is given none", () => {
+    expect(makeSet(recreate).spec?.updateStrategy).toEqual({ type: "Recreate" });
+    expect(create(makeSet(withType("Recreate", { partition: 1 })), recreating)).toEqual([
+      "spec.updateStrategy.rollingUpdate: Invalid value: {\"partition\":1}: only allowed for updateStrategy 'RollingUpdate' or 'EnforcedRollingUpdate'",
+    ]);
+  });
+
+  test("gate off: refused, but a stored one may stay, and be given up", () => {
+    expect(create(makeSet(recreate))).toEqual([refused("Recreate", three)]);
+    expect(update(makeSet(recreate), makeSet())).toEqual([refused("Recreate", three)]);
+    const current = makeSet(recreate);
+    expect(update(makeSet({ ...recreate, replicas: 5 }), current)).toEqual([]);
+    expect(update(makeSet(withType("OnDelete")), current)).toEqual([]);
+  });
+});
+
 describe("defaults", () => {
   test("everything that upstream fills in", () => {
     const { spec } = makeSet({

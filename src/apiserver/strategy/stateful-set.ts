@@ -53,11 +53,15 @@ export const statefulSetStrategy: Strategy<StatefulSet> = {
   },
 };
 
-const enforced = "EnforcedRollingUpdate";
+/** Strategies that have to be switched on, in the order in which messages name them. */
+const gated = [
+  { type: "EnforcedRollingUpdate", gate: "EnforcedRollingUpdateInStatefulSet" },
+  { type: "Recreate", gate: "StatefulSetRecreateStrategy" },
+] as const;
 
-/** A set that already has the strategy keeps it when the gate is switched off. */
+/** A set that already has a strategy keeps it when the gate is switched off. */
 function allowedStrategies({ features }: StrategyContext, current?: StatefulSet): string[] {
-  const inUse = current?.spec?.updateStrategy?.type === enforced;
-  const allowed = features.EnforcedRollingUpdateInStatefulSet || inUse;
-  return ["RollingUpdate", "OnDelete", ...(allowed ? [enforced] : [])];
+  const inUse = current?.spec?.updateStrategy?.type;
+  const allowed = gated.filter(({ type, gate }) => features[gate] || type === inUse);
+  return ["RollingUpdate", "OnDelete", ...allowed.map(({ type }) => type)];
 }

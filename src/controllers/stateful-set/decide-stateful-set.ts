@@ -1,6 +1,7 @@
 import { availableInMs } from "../pod-state.ts";
 import { decideCondemned, decideCondemnedClaims } from "./decide-condemned.ts";
 import { decideProgress } from "./decide-progress.ts";
+import { decideRecreate, deletingOldPods, recreateProgress } from "./decide-recreate.ts";
 import { decideReplicas } from "./decide-replicas.ts";
 import { decideUpdate } from "./decide-update.ts";
 import { rolloutOf } from "./rollout.ts";
@@ -12,7 +13,7 @@ import { countPods, withCondition } from "./status.ts";
  *
  *     replicas (create, correct) → claims of condemned pods → condemned pods → update
  *
- * In order (OrderedReady) a phase that has to wait ends it: what follows is decided when that has happened.
+ * Recreate deletes the pods of other revisions before all that, and waits until they are gone. In order (OrderedReady) a phase that has to wait ends it: what follows is decided when that has happened.
  */
 export function decideStatefulSet(facts: StatefulSetFacts): StatefulSetPlan {
   const { set, now } = facts;
@@ -20,6 +21,11 @@ export function decideStatefulSet(facts: StatefulSetFacts): StatefulSetPlan {
   if (set.metadata.deletionTimestamp) return { phases: [], burst: false, status: counted };
 
   const rollout = rolloutOf(facts);
+  const removal = decideRecreate(rollout);
+  if (removal) {
+    const phases = [decideCondemnedClaims(rollout), removal].filter(({ length }) => length > 0);
+    return { phases, burst: true, status: withCondition(counted, deletingOldPods, now) };
+  }
   const { actions: replicas, stoppedAt, updateWaitsFor } = decideReplicas(rollout);
   const phases: (readonly PodActions[])[] = [replicas];
   if (!stoppedAt) {
@@ -27,7 +33,8 @@ export function decideStatefulSet(facts: StatefulSetFacts): StatefulSetPlan {
     const scaled = rollout.burst || rollout.condemned.length === 0;
     if (scaled && !updateWaitsFor) phases.push(decideUpdate(rollout));
   }
-  const progress = decideProgress(rollout, stoppedAt ?? updateWaitsFor);
+  const usual = decideProgress(rollout, stoppedAt ?? updateWaitsFor);
+  const progress = recreateProgress(rollout, counted, usual);
   return {
     phases: phases.filter(({ length }) => length > 0),
     burst: rollout.burst,

@@ -8,6 +8,8 @@ import type { PodAction, PodActions } from "./stateful-set-facts.ts";
 export function decideUpdate(rollout: Rollout): readonly PodActions[] {
   switch (rollout.strategy) {
     case "OnDelete":
+    // By the time that this is asked, Recreate has none left to replace.
+    case "Recreate":
       return [];
     case "EnforcedRollingUpdate":
       return enforcedTargets(rollout).map(replace);

@@ -60,6 +60,8 @@ function isParallel({ spec }: StatefulSet): boolean {
 function revisionFor({ set, current, update }: StatefulSetFacts, ordinal: number) {
   const { type, rollingUpdate } = set.spec?.updateStrategy ?? {};
   const place = ordinal - ordinalsOf(set).first;
+  // Whatever else is written there: a pod of another revision would be deleted at once.
+  if (type === "Recreate") return update;
   if (rollingUpdate) return place < (rollingUpdate.partition ?? 0) ? current : update;
   // Side by side pods are not updated in order: one that was replaced must not come back as it was.
   const inOrder = type === "RollingUpdate" && !isParallel(set);

@@ -87,7 +87,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 const shape = fc.record({
-  type: fc.constantFrom("RollingUpdate", "EnforcedRollingUpdate"),
+  type: fc.constantFrom("RollingUpdate", "EnforcedRollingUpdate", "Recreate"),
   policy: fc.constantFrom("OrderedReady", "Parallel"),
   permanentOnly: fc.boolean(),
   rollingUpdate: fc.constantFrom(undefined, { partition: 0 }),
@@ -143,6 +143,7 @@ function createWorld({ type, policy, permanentOnly, rollingUpdate }: Shape) {
     const [verb = "", resource = "", name = ""] = call.split(" ");
     if (verb === "delete" && resource === "persistentvolumeclaims") problems.push(`${call}: claims stay`);
     if (verb === "delete" && resource === "pods") judgeDeletion(name);
+    if (verb === "create" && resource === "pods" && type === "Recreate") judgeCreation(name);
   }
 
   /** Who goes is who was looked at, and not one that has taken the place meanwhile. */
@@ -153,6 +154,14 @@ function createWorld({ type, policy, permanentOnly, rollingUpdate }: Shape) {
     const meant = views.informers.of("pods").get(name)?.metadata.uid;
     if (gone?.metadata.deletionTimestamp === byController && gone.metadata.uid !== meant) {
       problems.push(`${call}: that is another pod`);
+    }
+  }
+
+  /** Recreate: not while any pod of another template is seen, going or not. */
+  function judgeCreation(podKey: string): void {
+    const wanted = views.informers.of("statefulsets").get(key)?.spec?.template.spec?.containers[0]?.image;
+    for (const pod of views.informers.of("pods").list()) {
+      if (imageOf(pod) !== wanted) problems.push(`${podKey} is created beside ${imageOf(pod)}`);
     }
   }
 
@@ -170,6 +179,7 @@ function createWorld({ type, policy, permanentOnly, rollingUpdate }: Shape) {
     const ended = pod.status?.phase === "Failed";
     if (scaledDown || ended) return;
     if (imageOf(pod) === wanted) problems.push(`${podKey} is deleted though it runs ${wanted}`);
+    if (type === "Recreate") return;
     // Side by side, RollingUpdate takes what is unhealthy wherever it is.
     if (policy === "Parallel" && type === "RollingUpdate" && !isWell(pod)) return;
     for (let larger = place + 1; larger < replicas; larger++) {
@@ -188,7 +198,7 @@ function createWorld({ type, policy, permanentOnly, rollingUpdate }: Shape) {
       client: api.client(onCall),
       clock: createManualClock(Date.parse("2026-01-01T00:00:00Z")),
       logger: silentLogger,
-      features: defaultFeatures,
+      features: { ...defaultFeatures, StatefulSetRecreateStrategy: true },
       informers: views.informers,
       recorder: () => ({ record() {} }),
     };
@@ -341,6 +351,19 @@ const examples: [Shape, Step[]][] = [
       look,
     ],
   ],
+  // Of three that are recreated, the first is gone before the others.
+  ...(["OrderedReady", "Parallel"] as const).map((policy): [Shape, Step[]] => [
+    { ...enforced, type: "Recreate", policy },
+    [
+      { kind: "rounds", count: 8 },
+      { kind: "image", image: "good:2" },
+      hearOfSet,
+      look,
+      { kind: "node", ordinal: 0, does: "finish" },
+      { kind: "deliver", resource: "pods", changes: 5 },
+      look,
+    ],
+  ]),
   // A pod that it has deleted itself looks well, and right again for a template that came back.
   [
     enforced,

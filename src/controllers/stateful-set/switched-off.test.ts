@@ -8,9 +8,15 @@ test.each([
   ["OnDelete", false, undefined],
   ["EnforcedRollingUpdate", true, undefined],
   ["EnforcedRollingUpdate", false, /feature gate EnforcedRollingUpdateInStatefulSet is disabled$/],
+  ["Recreate", true, undefined],
+  ["Recreate", false, /uses Recreate strategy but feature gate StatefulSetRecreateStrategy is disabled$/],
   ["Blue", true, /does not know$/],
-])("3541-9 %s with the gate %s", (type, enabled, expected) => {
-  const features = { ...defaultFeatures, EnforcedRollingUpdateInStatefulSet: enabled };
+])("3541-9 %s with the gates %s", (type, enabled, expected) => {
+  const features = {
+    ...defaultFeatures,
+    EnforcedRollingUpdateInStatefulSet: enabled,
+    StatefulSetRecreateStrategy: enabled,
+  };
   const message = switchedOff(makeSet({ type }), features);
   if (expected) expect(message).toMatch(expected);
   else expect(message).toBeUndefined();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Pod } from "../../api/objects.ts";
 
-/** The kubelet's own directory of a pod: volumes, the hosts file, termination messages. */
+/** The kubelet's own directory of a pod: volumes, the hosts file, termination messages, notes. */
 export function podDirectory(dataDirectory: string, podUid: string): string {
   return join(dataDirectory, "pods", segment("metadata.uid", podUid));
 }
@@ -9,6 +9,23 @@ export function podDirectory(dataDirectory: string, podUid: string): string {
 /** Where a container's termination messages are, one file for each attempt. */
 export function messagesDirectory(dataDirectory: string, podUid: string, containerName: string): string {
   return join(podDirectory(dataDirectory, podUid), "containers", segment("container name", containerName));
+}
+
+/** Where a kubelet leaves notes for the next one; see startup-notes.ts. */
+export function startupNotesDirectory(
+  dataDirectory: string,
+  podUid: string,
+  kind: "hooks" | "failures",
+): string {
+  return join(podDirectory(dataDirectory, podUid), "startup", kind);
+}
+
+export function startupNotePath(
+  dataDirectory: string,
+  podUid: string,
+  [kind, containerId]: readonly ["hooks" | "failures", string],
+): string {
+  return join(startupNotesDirectory(dataDirectory, podUid, kind), segment("container id", containerId));
 }
 
 export function podLogDirectory(logsDirectory: string, { metadata }: Pod): string {

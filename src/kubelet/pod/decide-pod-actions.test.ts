@@ -39,7 +39,7 @@ function observedContainer(
 
 interface Case {
   name: string;
-  main?: readonly string[];
+  main?: readonly (string | Container)[];
   init?: readonly (string | Container)[];
   restartPolicy?: string;
   hostNetwork?: boolean;
@@ -47,6 +47,8 @@ interface Case {
   sandboxes?: readonly ObservedSandbox[];
   containers?: readonly ObservedContainer[];
   verdicts?: Readonly<Record<string, Partial<ProbeVerdict>>>;
+  /** Containers, by id, whose postStart hook has not ended. */
+  hooks?: readonly string[];
   expected: string;
   /** By container name. */
   waiting?: readonly string[];
@@ -54,12 +56,15 @@ interface Case {
 }
 
 const sidecar = (name: string): Container => ({ name, image: "i", restartPolicy: "Always" });
+const hooked = (container: Container): Container => ({
+  ...container,
+  lifecycle: { postStart: { sleep: { seconds: 5 } } },
+});
 
 function plan(given: Case): PodPlan {
-  const containers = (given.main ?? ["a"]).map((name) => ({ name, image: "i" }));
-  const initContainers = (given.init ?? []).map((it) =>
-    typeof it === "string" ? { name: it, image: "i" } : it,
-  );
+  const named = (it: string | Container) => (typeof it === "string" ? { name: it, image: "i" } : it);
+  const containers = (given.main ?? ["a"]).map(named);
+  const initContainers = (given.init ?? []).map(named);
   const facts: PodFacts = {
     pod: {
       apiVersion: "v1",
@@ -81,6 +86,7 @@ function plan(given: Case): PodPlan {
       containers: given.containers ?? [],
     },
     verdict: (id) => ({ started: true, ready: true, ...given.verdicts?.[id] }),
+    hookPending: (id) => given.hooks?.includes(id) ?? false,
     specHash: () => "same",
     maxRestartDelayMs: 300_000,
     now,
@@ -101,6 +107,8 @@ function describeAction(action: PodAction): string {
       return `stop ${action.sandbox.id}`;
     case "createSandbox":
       return `sandbox ${action.attempt}`;
+    case "resumePostStart":
+      return `hook ${action.observed.id}`;
     case "startContainer":
       return `start ${action.role} ${action.container.name} ${action.attempt}${action.replaces ? " again" : ""} next ${action.nextRestartDelayMs}`;
   }
@@ -112,6 +120,55 @@ const kill = { kill: { probe: "liveness", message: "m" } } as const;
 describe("what a pod needs next", () => {
   test.each<Case>([
     { name: "nothing there", expected: "sandbox 0" },
+    {
+      name: "a postStart hook that a kubelet before did not bring to its end is run again",
+      main: [hooked({ name: "a", image: "i" })],
+      sandboxes: [sandbox],
+      containers: [observedContainer("a", running)],
+      hooks: ["a-0"],
+      expected: "hook a-0",
+    },
+    {
+      name: "a hook that has ended is not",
+      main: [hooked({ name: "a", image: "i" })],
+      sandboxes: [sandbox],
+      containers: [observedContainer("a", running)],
+      expected: "wait",
+    },
+    {
+      name: "nor is one of a container that has to go",
+      main: [hooked({ name: "a", image: "i" })],
+      sandboxes: [sandbox],
+      containers: [observedContainer("a", running)],
+      hooks: ["a-0"],
+      verdicts: { "a-0": { kill: { probe: "liveness", message: "m" } } },
+      expected: "kill a-0",
+    },
+    {
+      name: "nor one of a container that has ended",
+      main: [hooked({ name: "a", image: "i" })],
+      restartPolicy: "Never",
+      sandboxes: [sandbox],
+      containers: [observedContainer("a", exited(0))],
+      hooks: ["a-0"],
+      expected: "done",
+    },
+    {
+      name: "nothing is started after a sidecar before its hook has ended",
+      init: [hooked(sidecar("s"))],
+      sandboxes: [sandbox],
+      containers: [observedContainer("s", running)],
+      hooks: ["s-0"],
+      expected: "hook s-0",
+    },
+    {
+      name: "a sidecar's hook beside main containers that run",
+      init: [hooked(sidecar("s"))],
+      sandboxes: [sandbox],
+      containers: [observedContainer("a", running), observedContainer("s", running)],
+      hooks: ["s-0"],
+      expected: "hook s-0",
+    },
     {
       name: "sandbox without an address",
       sandboxes: [{ ...sandbox, ips: [] }],

@@ -11,6 +11,8 @@ export interface PodFacts {
   readonly pod: Pod;
   readonly observed: ObservedPod | undefined;
   readonly verdict: (containerId: string) => ProbeVerdict;
+  /** Whether its postStart hook was begun, by a kubelet before this one, and has not ended. */
+  readonly hookPending: (containerId: string) => boolean;
   /** Of the container's spec as it is now; see ObservedContainer.specHash. */
   readonly specHash: (container: Container) => string;
   /** The longest wait of a crash loop. */
@@ -32,6 +34,13 @@ export type PodAction =
       readonly nextRestartDelayMs: number;
       /** One that was made and never ran, and has to make room. */
       readonly replaces?: ObservedContainer;
+    }
+  | {
+      /** It runs, and its hook has to be run again: hooks are delivered at least once. */
+      readonly kind: "resumePostStart";
+      readonly container: Container;
+      readonly sandbox: ObservedSandbox;
+      readonly observed: ObservedContainer;
     };
 
 type ContainerRole = "init" | "sidecar" | "main";
@@ -142,6 +151,7 @@ function planInitContainers(
       case "running": {
         const { started, kill } = facts.verdict(observed.id);
         if (kill) draft.actions.push({ kind: "killContainer", observed, why: kill });
+        else if (role === "sidecar" && resumeHook(facts, { container, sandbox, draft, observed })) return "waiting";
         if (role === "init" || kill || !started) return "waiting";
         break;
       }
@@ -170,6 +180,7 @@ function keepSidecars(facts: PodFacts, sandbox: ObservedSandbox, draft: Draft): 
     } else {
       const { kill } = facts.verdict(observed.id);
       if (kill) draft.actions.push({ kind: "killContainer", observed, why: kill });
+      else resumeHook(facts, { container, sandbox, draft, observed });
     }
   }
   return "done";
@@ -188,6 +199,7 @@ function planMainContainer(facts: PodFacts, candidate: Candidate): void {
     case "running": {
       const why = reasonToKill(facts, container, observed);
       if (why) draft.actions.push({ kind: "killContainer", observed, why });
+      else resumeHook(facts, { ...candidate, observed });
       return;
     }
     case "exited":
@@ -203,6 +215,14 @@ function planMainContainer(facts: PodFacts, candidate: Candidate): void {
     default:
       start(facts, { ...candidate, role: "main", observed });
   }
+}
+
+/** False where nothing is left to be done. */
+function resumeHook(facts: PodFacts, candidate: Candidate & { observed: ObservedContainer }): boolean {
+  const { container, sandbox, draft, observed } = candidate;
+  if (!container.lifecycle?.postStart || !facts.hookPending(observed.id)) return false;
+  draft.actions.push({ kind: "resumePostStart", container, sandbox, observed });
+  return true;
 }
 
 function reasonToKill(

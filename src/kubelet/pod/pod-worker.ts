@@ -2,6 +2,7 @@ import type { Container, Pod } from "../../api/objects.ts";
 import { isFinalPhase } from "../../api/pod-phase.ts";
 import { retry } from "../../lib/backoff.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
+import type { StartupNotes } from "../container/startup-notes.ts";
 import type { PodObserver, PodPart } from "../pod-observer.ts";
 import type { Prober } from "../probe/prober.ts";
 import type { PodEnding, StartProblem, StatusFacts } from "../status/status-facts.ts";
@@ -29,6 +30,7 @@ export interface PodWorkerDeps extends PodActionDeps {
   readonly prober: Prober;
   readonly writer: StatusWriter;
   readonly volumes: PodVolumes;
+  readonly notes: Pick<StartupNotes, "pendingHooks" | "hookBegins" | "hookEnded">;
   readonly specHash: (container: Container) => string;
   readonly maxRestartDelayMs: number;
   readonly generateStatus: (
@@ -63,8 +65,8 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   const uid = first.pod.metadata.uid ?? "";
   const wakeUp = createWakeUp();
   const problems = new Map<string, StartProblem>();
-  /** Containers, by id, whose postStart hook has not ended. */
-  const hooked = new Set<string>();
+  /** Containers, by id, whose postStart hook has not ended: from the first status on, also after a restart. */
+  const hooked = new Set(deps.notes.pendingHooks(uid));
   let subject = first;
   let sandboxProblem: StartProblem | undefined;
   let crashLoops: PodPlan["crashLoops"] = new Map();
@@ -136,6 +138,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       pod: subject.pod,
       observed: observer.get(uid),
       verdict: (containerId) => prober.verdict(subject.pod, containerId),
+      hookPending: (containerId) => hooked.has(containerId),
       specHash: deps.specHash,
       maxRestartDelayMs: deps.maxRestartDelayMs,
       now: clock.now(),
@@ -194,8 +197,14 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       else problems.delete(name);
       publish();
     },
-    hookRuns: (containerId: string) => void hooked.add(containerId),
-    hookEnded: (containerId: string) => void hooked.delete(containerId),
+    async hookBegins(containerId: string) {
+      await deps.notes.hookBegins(uid, containerId);
+      hooked.add(containerId);
+    },
+    async hookEnded(containerId: string) {
+      hooked.delete(containerId);
+      await deps.notes.hookEnded(uid, containerId);
+    },
     async acted(part?: PodPart) {
       await (part ? observer.refreshPart(uid, part) : observer.refresh(uid));
     },

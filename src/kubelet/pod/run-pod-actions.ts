@@ -1,11 +1,11 @@
-import type { Pod } from "../../api/objects.ts";
+import type { Container, Pod } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import { criErrorText } from "../../cri/error-text.ts";
 import type { ContainerConfig } from "../../cri/generated/cri.ts";
 import type { PrepareRequest } from "../container/prepare-container.ts";
 import type { PreparedSandbox } from "../container/prepare-sandbox.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
-import type { ObservedPod } from "../observed-pod.ts";
+import type { ObservedPod, ObservedSandbox } from "../observed-pod.ts";
 import type { PodPart } from "../pod-observer.ts";
 import { StartError } from "../start-error.ts";
 import type { StartProblem } from "../status/status-facts.ts";
@@ -27,8 +27,8 @@ interface StepReports {
   sandboxProblem(problem: StartProblem | undefined): void;
   containerProblem(name: string, problem: StartProblem | undefined): void;
   /** A container has a postStart hook that has yet to end: until then it is not ready, though it runs. */
-  hookRuns(containerId: string): void;
-  hookEnded(containerId: string): void;
+  hookBegins(containerId: string): Promise<void>;
+  hookEnded(containerId: string): Promise<void>;
   /** Something changed in the runtime, this part alone where it is given: the status need not wait for the rest. */
   acted(part?: PodPart): Promise<void>;
 }
@@ -75,6 +75,13 @@ export async function runPodActions(deps: PodActionDeps, options: RunOptions): P
         const volumes = await mountVolumes(deps, options);
         if (!volumes) return false;
         if (!(await startContainer(deps, { ...options, action, volumes }))) succeeded = false;
+        break;
+      }
+      case "resumePostStart": {
+        const { container, sandbox, observed } = action;
+        const hooked = await finishStart(deps, { ...options, container, sandbox, containerId: observed.id });
+        await reports.acted();
+        if (!hooked) succeeded = false;
         break;
       }
     }
@@ -137,6 +144,11 @@ async function createSandbox(
   return true;
 }
 
+type ContainerOptions = RunOptions & {
+  readonly container: Container;
+  readonly sandbox: ObservedSandbox;
+};
+
 type StartOptions = RunOptions & {
   readonly action: Extract<PodAction, { kind: "startContainer" }>;
   readonly volumes: MountedVolumes;
@@ -144,24 +156,27 @@ type StartOptions = RunOptions & {
 
 async function startContainer(deps: PodActionDeps, options: StartOptions): Promise<boolean> {
   const { action, reports } = options;
-  const containerId = await orReport(deps, options, () => makeAndStart(deps, options));
+  const { container, sandbox } = action;
+  const containerId = await orReport(deps, { ...options, container }, () => makeAndStart(deps, options));
   if (containerId === undefined) return false;
   // It runs already: probes and the status do not wait for the hook.
-  await reports.acted({ sandboxId: action.sandbox.id, containerId });
-  const hooked = await orReport(deps, options, () => runPostStart(deps, { ...options, containerId }));
-  reports.hookEnded(containerId);
-  if (!hooked) return false;
-  reports.containerProblem(action.container.name, undefined);
+  await reports.acted({ sandboxId: sandbox.id, containerId });
+  return finishStart(deps, { ...options, container, sandbox, containerId });
+}
+
+/** What is left to be done for a container that runs. */
+async function finishStart(deps: PodActionDeps, options: HookOptions): Promise<boolean> {
+  if (!(await orReport(deps, options, () => runPostStart(deps, options)))) return false;
+  options.reports.containerProblem(options.container.name, undefined);
   return true;
 }
 
 /** Undefined when it failed; the pod's status and events say why. */
 async function orReport<T>(
   deps: PodActionDeps,
-  { pod, action, reports, signal }: StartOptions,
+  { pod, container: { name }, reports, signal }: RunOptions & { readonly container: Container },
   work: () => Promise<T>,
 ): Promise<T | undefined> {
-  const { name } = action.container;
   try {
     return await work();
   } catch (error) {
@@ -199,38 +214,39 @@ async function makeAndStart(deps: PodActionDeps, options: StartOptions): Promise
     deps.cri.runtime.createContainer({ podSandboxId: sandbox.id, config, sandboxConfig }, { signal }),
   );
   record("Normal", "Created", "Container created");
-  if (container.lifecycle?.postStart) options.reports.hookRuns(containerId);
+  if (container.lifecycle?.postStart) await options.reports.hookBegins(containerId);
   await failingAs("RunContainerError", () => deps.cri.runtime.startContainer({ containerId }, { signal }));
   record("Normal", "Started", "Container started");
   return containerId;
 }
 
-type HookOptions = StartOptions & { readonly containerId: string };
+type HookOptions = ContainerOptions & { readonly containerId: string };
 
 /** True once there is no hook, or it has succeeded. */
 async function runPostStart(deps: PodActionDeps, options: HookOptions): Promise<true> {
-  const { pod, action, containerId, signal } = options;
-  const { container, sandbox } = action;
+  const { pod, container, sandbox, containerId, reports, signal } = options;
   const postStart = container.lifecycle?.postStart;
   if (!postStart) return true;
   const podIp = sandbox.ips[0];
   try {
     await runLifecycleHook(deps, postStart, { pod, container, containerId, podIp, signal });
-    return true;
   } catch (error) {
     signal.throwIfAborted();
     recordFor(deps.recorder, pod, container.name)("Warning", "FailedPostStartHook", "PostStartHook failed");
     await stopAfterHook(deps, options);
+    await reports.hookEnded(containerId);
     throw new StartError("PostStartHookError", criErrorText(error), { cause: error, recorded: true });
   }
+  await reports.hookEnded(containerId);
+  return true;
 }
 
 /** A container whose postStart hook failed is not what was asked for: it goes, and is restarted by its policy. */
 async function stopAfterHook(
   deps: PodActionDeps,
-  { pod, action, containerId, signal }: HookOptions,
+  { pod, container, containerId, signal }: HookOptions,
 ): Promise<void> {
-  recordFor(deps.recorder, pod, action.container.name)("Normal", "Killing", "FailedPostStartHook");
+  recordFor(deps.recorder, pod, container.name)("Normal", "Killing", "FailedPostStartHook");
   await deps.cri.runtime.stopContainer(
     { containerId, timeout: BigInt(graceSeconds(pod)) },
     { signal, timeoutMs: (graceSeconds(pod) + 120) * 1_000 },

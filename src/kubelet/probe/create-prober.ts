@@ -3,6 +3,7 @@ import type { ContainerStatus, Pod } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { StartupNotes } from "../container/startup-notes.ts";
 import type { ObservedContainer, ObservedPod } from "../observed-pod.ts";
 import { createAlarms } from "./alarms.ts";
 import type { ProbedContainer } from "./decide-verdict.ts";
@@ -15,6 +16,7 @@ import type { StartupBudget } from "./startup-budget.ts";
 export interface ProberOptions {
   readonly handlers: ProbeHandler;
   readonly recorder: EventRecorder;
+  readonly notes: Pick<StartupNotes, "startupFailures" | "startupFailed" | "startupEnded">;
   readonly clock: Clock;
   readonly features: Features;
   readonly kubeletStartedAtMs: number;
@@ -107,7 +109,11 @@ export function createProber(options: ProberOptions): NodeProber {
       if (pod.metadata.deletionTimestamp) stop(podProbes);
       const running = observed.containers.filter(({ state }) => state.kind === "running");
       const ids = new Set(running.map(({ id }) => id));
-      for (const id of podProbes.containers.keys()) if (!ids.has(id)) end(podProbes, id);
+      for (const [id, probes] of podProbes.containers) {
+        if (ids.has(id)) continue;
+        probes.exited();
+        end(podProbes, id);
+      }
 
       for (const container of running) {
         const ip = findIp(pod, observed, container) ?? options.hostIp?.();

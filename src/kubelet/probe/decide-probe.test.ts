@@ -61,6 +61,13 @@ describe("beginProbe", () => {
       { kind: "probing", answer: "unknown" },
     ],
     [
+      "950-6 failures that a kubelet before has counted go on counting",
+      "startup",
+      {},
+      { started: false, failures: 2 },
+      { kind: "probing", answer: "unknown", streak: { result: "failure", length: 2 } },
+    ],
+    [
       "950-6 a container that had started before is not asked again",
       "startup",
       {},
@@ -173,6 +180,7 @@ describe("beginProbe", () => {
       kubeletStartedAtMs: 0,
       started: true,
       ready: false,
+      failures: 0,
       random: 0.5,
     };
     expect(beginProbe(plan(kind, changes), { ...beginning, ...facts })).toMatchObject(expected);

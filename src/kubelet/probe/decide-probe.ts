@@ -75,6 +75,8 @@ export interface ProbeBeginning {
   readonly started: boolean;
   /** Whether the container was ready before this kubelet came to know it. */
   readonly ready: boolean;
+  /** Of the startup probe, before this kubelet came to know the container. */
+  readonly failures: number;
   /** From 0 to below 1. */
   readonly random: number;
 }
@@ -105,7 +107,7 @@ export function beginProbe(plan: ProbePlan, facts: ProbeBeginning): ProbeState {
     case "startup":
       return started
         ? { kind: "held", answer: "success", streak: noStreak }
-        : beginAt(atMs, { answer: "unknown", now });
+        : beginAt(atMs, { answer: "unknown", now, streak: { result: "failure", length: facts.failures } });
     case "liveness":
       return started
         ? beginAt(atMs, { answer: "success", now })
@@ -148,9 +150,12 @@ export function decideProbe(
 type DueState = Extract<ProbeState, { kind: "due" }>;
 type ProbingState = Extract<ProbeState, { kind: "probing" }>;
 
-function beginAt(atMs: number, { answer, now }: { answer: ProbeAnswer; now: number }): ProbeState {
-  if (atMs <= now) return { kind: "probing", answer, beganMs: now, streak: noStreak };
-  return { kind: "due", answer, atMs, streak: noStreak };
+function beginAt(
+  atMs: number,
+  { answer, now, streak = noStreak }: { answer: ProbeAnswer; now: number; streak?: Streak },
+): ProbeState {
+  if (atMs <= now) return { kind: "probing", answer, beganMs: now, streak };
+  return { kind: "due", answer, atMs, streak };
 }
 
 function probeNow({ answer, streak }: DueState, now: number): ProbingState {

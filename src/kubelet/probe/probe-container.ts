@@ -1,4 +1,5 @@
 import type { Pod, Probe } from "../../api/objects.ts";
+import type { StartupNotes } from "../container/startup-notes.ts";
 import type { Alarm, Alarms } from "./alarms.ts";
 import {
   beginProbe,
@@ -19,6 +20,7 @@ import { isBudgetNews, type StartupBudget, startupBudget } from "./startup-budge
 export interface ProbeContainerDeps extends RunProbeDeps {
   readonly alarms: Alarms;
   readonly metrics: ProbeMetrics;
+  readonly notes: Pick<StartupNotes, "startupFailures" | "startupFailed" | "startupEnded">;
   readonly kubeletStartedAtMs: number;
   readonly random: () => number;
   readonly onChange: (podUid: string) => void;
@@ -44,6 +46,8 @@ export interface ContainerProbes {
   startupBudget(): StartupBudget | undefined;
   look(surroundings: Surroundings): void;
   stop(): void;
+  /** The container runs no more; `end` follows. */
+  exited(): void;
   end(): void;
 }
 
@@ -66,6 +70,7 @@ export function probeContainer(
   const { clock, alarms } = deps;
   const { container } = running;
   const fieldPath = containerField(running);
+  const podUid = begin.pod.metadata.uid ?? "";
   let { pod, ip } = begin;
   const specs: readonly [ProbeKind, Probe | undefined][] = [
     ["startup", begin.startupProbes ? container.startupProbe : undefined],
@@ -86,6 +91,7 @@ export function probeContainer(
       kubeletStartedAtMs: deps.kubeletStartedAtMs,
       started: !hasStartup || running.known.started,
       ready: running.known.ready,
+      failures: kind === "startup" ? failuresBefore() : 0,
       random: deps.random(),
     });
     const state = begin.stopping ? decideProbe(plan, first, { input: { kind: "stop" }, now }).state : first;
@@ -101,6 +107,12 @@ export function probeContainer(
       alarm: undefined,
     };
     return worker;
+  }
+
+  /** Counted by a kubelet before this one. */
+  function failuresBefore(): number {
+    if (running.startedAtMs >= deps.kubeletStartedAtMs) return 0;
+    return deps.notes.startupFailures(podUid, running.id);
   }
 
   function step(worker: Worker, input: ProbeInput): ReturnType<typeof decideProbe>["change"] {
@@ -127,9 +139,15 @@ export function probeContainer(
     const result = await runProbe(deps, run);
     if (result === undefined) return;
     const change = step(worker, { kind: "result", result });
-    if (worker === startup && result === "failure") tellBudget();
-    if (change === "started") for (const other of workers) step(other, { kind: "started" });
-    if (change) deps.onChange(pod.metadata.uid ?? "");
+    if (worker === startup && result === "failure") {
+      deps.notes.startupFailed(podUid, running.id);
+      tellBudget();
+    }
+    if (change === "started") {
+      deps.notes.startupEnded(podUid, running.id);
+      for (const other of workers) step(other, { kind: "started" });
+    }
+    if (change) deps.onChange(podUid);
   }
 
   function tellBudget(): void {
@@ -172,6 +190,9 @@ export function probeContainer(
         step(worker, { kind: "stop" });
         if (worker.plan.kind !== "readiness") worker.abort.abort();
       }
+    },
+    exited() {
+      if (startup) deps.notes.startupEnded(podUid, running.id);
     },
     end() {
       for (const worker of workers) {

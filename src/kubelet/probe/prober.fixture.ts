@@ -26,6 +26,8 @@ interface FixtureOptions {
   readonly features?: Partial<Features>;
   readonly kubeletStartedAtMs?: number;
   readonly random?: () => number;
+  /** Failures of startup probes by container id, kept over a restart of the kubelet. */
+  readonly failures?: Map<string, number>;
 }
 
 /** For tests: a prober on a clock that stands still; probes are told apart by the first word of their command. */
@@ -34,6 +36,7 @@ export function createTestProber(answer: (name: string) => Script, options: Fixt
   const calls: ProbeCall[] = [];
   const events: EventToRecord[] = [];
   const changes: { podUid: string; atMs: number }[] = [];
+  const failures = options.failures ?? new Map<string, number>();
   const registry = new Registry();
   const prober = createProber({
     handlers: async ({ exec }, target, { timeoutMs, signal }) => {
@@ -42,6 +45,11 @@ export function createTestProber(answer: (name: string) => Script, options: Fixt
       return answer(name);
     },
     recorder: { record: (_about, event) => void events.push(event) },
+    notes: {
+      startupFailures: (_podUid, id) => failures.get(id) ?? 0,
+      startupFailed: (_podUid, id) => void failures.set(id, (failures.get(id) ?? 0) + 1),
+      startupEnded: (_podUid, id) => void failures.delete(id),
+    },
     clock,
     features: { ...defaultFeatures, ...options.features },
     kubeletStartedAtMs: options.kubeletStartedAtMs ?? 0,

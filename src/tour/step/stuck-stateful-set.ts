@@ -69,7 +69,11 @@ export const stuckStatefulSet: Step = {
     tell({ kind: "shown", what: `${last} was replaced and both pods are Ready` });
     tell({
       kind: "look",
-      commands: [`kubectl rollout status statefulset/${name}`, `kindling why statefulset/${name}`],
+      // `kubectl rollout status` knows no strategy but RollingUpdate.
+      commands: [
+        `kubectl wait --for=condition=Progressing statefulset/${name}`,
+        `kindling why statefulset/${name}`,
+      ],
     });
   },
 };

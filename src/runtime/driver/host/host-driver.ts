@@ -1,5 +1,5 @@
 import { constants, existsSync } from "node:fs";
-import { mkdir, open, rm, writeFile } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../lib/clock.ts";
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
@@ -17,17 +17,19 @@ import {
 import { createExitWatch } from "../exit-watch.ts";
 import { type CgroupLayout, containerCgroup } from "../linux/cgroup-layout.ts";
 import { readOomKills } from "../linux/cgroup-usage.ts";
-import { commandLine, isAlive } from "../linux/process-info.ts";
+import { commandLine, findProcesses, isAlive } from "../linux/process-info.ts";
+import { complaintsPath, controlPath } from "../monitor/launch-monitor.ts";
+import { openOutputPumps, outputWaitsForDaemon } from "../monitor/output-pumps.ts";
+import { attachToPipes } from "../monitor/pipe-attach.ts";
 import { gatherContainerFacts, gatherMachineFacts } from "../oci/gather-facts.ts";
 import { removeContainer } from "../remove-container.ts";
+import { createTerminalSizer } from "../terminal.ts";
 import { buildInitScript } from "./build-init-script.ts";
 import { buildLaunchScript } from "./build-launch-script.ts";
-import { attachHost } from "./host-attach.ts";
 import { checkProgram, execHost } from "./host-exec.ts";
 import { prepareDev, prepareTools } from "./host-tools.ts";
-import { complaintsPath, initScriptPath, launchContainer } from "./launch-container.ts";
+import { initScriptPath, launchContainer } from "./launch-container.ts";
 import { makeCgroup } from "./make-cgroup.ts";
-import { collectLastOutput, type OutputPump, startOutputPump } from "./output-pump.ts";
 import { planHostMounts } from "./plan-host-mounts.ts";
 
 export interface HostDriverOptions {
@@ -36,34 +38,18 @@ export interface HostDriverOptions {
   readonly clock: Clock;
 }
 
-const lastOutputMs = 1000;
-
 /** Containers with util-linux alone: namespaces, a changed root, cgroups, and a shell each as monitor. */
 export async function createHostDriver(options: HostDriverOptions): Promise<Driver> {
   const { layout, clock } = options;
   const state = await openStateDir(options.stateDir);
   const toolsDir = join(options.stateDir, "tools");
   const devDir = join(options.stateDir, "dev");
-  const daemonPidFile = join(options.stateDir, "daemon.pid");
   const machine = gatherMachineFacts(layout);
   const exits = createExitWatch(state.exits, { clock, slowPollMs: 5000 });
   const oneAtATime = createKeyedMutex();
-  const pumps = new Map<string, OutputPump>();
   if (!existsSync(toolsDir)) await prepareTools(toolsDir);
   if (!existsSync(devDir)) await prepareDev(devDir);
-  for (const containerId of await state.list()) await adopt(containerId);
-  // From here on the monitors leave the last output to us.
-  await writeFile(daemonPidFile, String(process.pid));
-
-  /** Goes on with the output of a container that an earlier daemon started. */
-  async function adopt(containerId: string): Promise<void> {
-    const files = state.container(containerId);
-    const [spec, made] = [await readSpec(files), await readMade(files)];
-    if (!spec || !made) return;
-    if (isAlive(made.monitor))
-      pumps.set(containerId, await startOutputPump({ dir: files.dir, logPath: spec.logPath, clock }));
-    else await collectLastOutput({ dir: files.dir, logPath: spec.logPath, clock });
-  }
+  const pumps = await openOutputPumps({ state, clock });
 
   const cgroupOf = (spec: ContainerSpec) => containerCgroup(spec.cgroupParent, spec.id);
 
@@ -78,7 +64,7 @@ export async function createHostDriver(options: HostDriverOptions): Promise<Driv
       oomKills: () => readOomKills(layout, cgroupOf(spec)),
     });
     // Who asks why it ended reads the log next: all of it shall be there.
-    if (now.kind === "exited") await Promise.race([pumps.get(containerId)?.ended, clock.sleep(lastOutputMs)]);
+    if (now.kind === "exited") await pumps.settled(containerId);
     return now;
   }
 
@@ -87,10 +73,8 @@ export async function createHostDriver(options: HostDriverOptions): Promise<Driv
     const files = state.container(containerId);
     const spec = await readSpec(files);
     const cgroup = containerCgroup(spec?.cgroupParent ?? "", containerId);
-    const pump = pumps.get(containerId);
     await removeContainer({ containerId, files, cgroup, layout, clock, also: [] });
-    await pump?.close();
-    pumps.delete(containerId);
+    await pumps.drop(containerId);
   }
 
   async function create(spec: ContainerSpec): Promise<void> {
@@ -114,10 +98,10 @@ export async function createHostDriver(options: HostDriverOptions): Promise<Driv
           init: initScriptPath(files),
           complaints: complaintsPath(files),
         }),
-        daemonPidFile,
+        daemonPidFile: pumps.daemonPidFile,
         now: clock.now(),
       });
-      pumps.set(spec.id, await startOutputPump({ dir: files.dir, logPath: spec.logPath, clock }));
+      await pumps.start(spec);
       await writeWhole(files.made, JSON.stringify(made));
     } catch (error) {
       await remove(spec.id);
@@ -134,7 +118,7 @@ export async function createHostDriver(options: HostDriverOptions): Promise<Driv
     const files = state.container(containerId);
     const made = await readMade(files);
     await writeWhole(files.startedAt, String(clock.now()));
-    const pipe = await open(join(files.dir, "start"), constants.O_WRONLY | constants.O_NONBLOCK);
+    const pipe = await open(controlPath(files), constants.O_WRONLY | constants.O_NONBLOCK);
     await pipe.write("go\n").finally(() => pipe.close());
     // Until the shell has become the program it would still look as if it waited.
     while (made && isAlive(made.container) && commandLine(made.container.pid)[1] === initScriptPath(files)) {
@@ -162,22 +146,23 @@ export async function createHostDriver(options: HostDriverOptions): Promise<Driv
 
     async attach(containerId) {
       const spec = await specOf(state, containerId);
-      const pump = pumps.get(containerId);
+      const pump = pumps.find(containerId);
       const now = await stateOf(containerId);
       if (!pump || now.kind === "exited") throw wrongState(containerId, now.kind, "running");
-      return attachHost({ dir: state.container(containerId).dir, spec, pump });
+      const { dir } = state.container(containerId);
+      const findScript = () => findProcesses(`exec sh '${dir}/launch.sh'`)[0];
+      const resizer = (ended: AbortSignal) => createTerminalSizer({ findScript, ended });
+      return attachToPipes({ dir, spec, pump, resizer });
     },
 
     async reopenLog(containerId) {
       await specOf(state, containerId);
-      await pumps.get(containerId)?.reopenLog();
+      await pumps.find(containerId)?.reopenLog();
     },
 
     async close() {
       exits.close();
-      await rm(daemonPidFile, { force: true });
-      await Promise.all([...pumps.values()].map((pump) => pump.close()));
-      pumps.clear();
+      await pumps.close();
     },
   };
 }
@@ -187,7 +172,7 @@ function hostLimitations(layout: CgroupLayout): string[] {
     "No seccomp filter: util-linux cannot install one.",
     "No AppArmor profiles.",
     "Mounts are never shared back to the host (bidirectional propagation is refused).",
-    "While the daemon is down, a container that has written 64 KiB of output waits for it to come back.",
+    outputWaitsForDaemon,
     "A container's mount targets below a volume that another container writes to are resolved before it is mounted.",
     ...(layout.kind === "v2" ? ["Devices are restricted by their absence only, not by the cgroup."] : []),
     ...(layout.kind === "none" ? ["No cgroups: no limits and no usage figures."] : []),

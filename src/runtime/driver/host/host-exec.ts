@@ -7,10 +7,10 @@ import { type CgroupLayout, cgroupDirs } from "../linux/cgroup-layout.ts";
 import { killTree, removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
 import { makeExecCgroup } from "../linux/exec-cgroup.ts";
 import { stillRunning, withDescendants } from "../linux/process-info.ts";
+import { withoutInheritedFiles } from "../monitor/close-inherited.ts";
 import { completeEnv } from "../oci/build-oci-config.ts";
 import type { MachineFacts } from "../oci/gather-facts.ts";
 import { insideCommand } from "./build-init-script.ts";
-import { withoutInheritedFiles } from "./close-inherited.ts";
 import { findInContainer } from "./plan-host-mounts.ts";
 
 export interface HostExec {

@@ -1,19 +1,23 @@
 /**
- * The monitor of a container of the host driver: a shell that outlives the daemon, waits for the container's first
- * process and leaves its exit code in a file, in one rename. It holds the named pipes of the standard streams open,
- * so that nobody gets a broken pipe while the daemon restarts; what is in them at the end goes to a file when there is
- * no daemon to read it.
+ * The monitor of a container where there is no conmon: a shell that outlives the daemon, waits for the container's
+ * first process and leaves its exit code in a file, in one rename. It holds the named pipes of the standard streams
+ * open, so that nobody gets a broken pipe while the daemon restarts; what is in them at the end goes to a file when
+ * there is no daemon to read it.
  *
- * $1 the container's directory, $2 the exit file, $3 the daemon's pid file, $4 echo mode for a terminal or nothing.
- * Descriptor 4 comes from the daemon: the container's first process says there that it is ready.
+ * $1 the container's directory, $2 the exit file, $3 the daemon's pid file, $4 who gives the container a terminal: `script`
+ * or `launch`, nobody if it is missing. Descriptor 3 brings the daemon's words to launch.sh; descriptor 4 comes from the
+ * daemon: there the container's first process, or who made it, says that it is ready.
  */
 export const monitorScript = `
 dir=$1 exit=$2 daemon=$3 terminal=$4
-exec 3<>"$dir/start" 1<>"$dir/out" 2<>"$dir/err"
+exec 3<>"$dir/control" 1<>"$dir/out" 2<>"$dir/err"
 holder=
-if [ -n "$terminal" ]; then
+if [ "$terminal" = script ]; then
   exec 0<>"$dir/stdin"
   script -q -e -f -E always -c "exec sh '$dir/launch.sh'" /dev/null
+elif [ "$terminal" = launch ]; then
+  exec 0<>"$dir/stdin"
+  sh "$dir/launch.sh"
 else
   if [ -p "$dir/stdin" ]; then
     exec 7<>"$dir/stdin" 0<"$dir/stdin"

@@ -3,20 +3,25 @@ import { Socket } from "node:net";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import type { AttachStreams, ContainerSpec } from "../driver.ts";
-import { findProcesses, sendSignal } from "../linux/process-info.ts";
-import { createTerminalSizer, terminalInput } from "../terminal.ts";
+import { sendSignal } from "../linux/process-info.ts";
+import { terminalInput } from "../terminal.ts";
 import type { OutputPump } from "./output-pump.ts";
 
 const SIGTERM = 15;
 
 /** The streams of a container's own process: output from the pump, input through its named pipe. */
-export function attachHost(options: { dir: string; spec: ContainerSpec; pump: OutputPump }): AttachStreams {
+export function attachToPipes(options: {
+  dir: string;
+  spec: ContainerSpec;
+  pump: OutputPump;
+  /** Of the terminal, if it has one; `ended` when there is nobody who looks at it any more. */
+  resizer: (ended: AbortSignal) => AttachStreams["resize"];
+}): AttachStreams {
   const { dir, spec, pump } = options;
   const { stdout, stderr, detach } = pump.attach();
   const input = spec.stdin ? openInput(join(dir, "stdin")) : undefined;
   const closed = new AbortController();
-  const findScript = () => findProcesses(`exec sh '${dir}/launch.sh'`)[0];
-  const resize = createTerminalSizer({ findScript, ended: closed.signal });
+  const resize = options.resizer(closed.signal);
   return {
     stdin:
       input && (spec.terminal ? terminalInput(input) : closingInput(input, { dir, once: spec.stdinOnce })),
