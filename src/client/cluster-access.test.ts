@@ -34,7 +34,7 @@ describe("access to a cluster", () => {
     const clock = createManualClock();
     await writeFile(join(folder, "token"), "one\n");
     const path = await writeConfig("config", { "certificate-authority": "ca.crt" }, { tokenFile: "token" });
-    const access = await loadKubeconfig(path, clock);
+    const access = await loadKubeconfig(path, { clock });
     expect(access.tls.ca).toBe(pem);
     await writeFile(join(folder, "token"), "two\n");
     expect(await access.token?.()).toBe("one");

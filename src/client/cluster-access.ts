@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { type Clock, systemClock } from "../lib/clock.ts";
-import { type Kubeconfig, parseKubeconfig, type Source } from "./kubeconfig.ts";
+import { createExecCredential } from "./exec-credential.ts";
+import { type Kubeconfig, type KubeconfigFile, parseKubeconfig, type Source } from "./kubeconfig.ts";
 
 /** Where a cluster is, whom to trust there, and how to show who one is. */
 export interface ClusterAccess {
@@ -16,13 +17,31 @@ export interface ClusterAccess {
   };
   /** The bearer token of the moment. */
   readonly token?: () => Promise<string>;
+  /** Where commands look unless told. */
+  readonly namespace?: string;
 }
 
-export async function loadKubeconfig(path: string, clock: Clock = systemClock): Promise<ClusterAccess> {
-  const text = await readFile(path, "utf8").catch((error: Error) => {
-    throw new Error(`kubeconfig ${path} cannot be read: ${error.message}`, { cause: error });
-  });
-  return readAccess(parseKubeconfig(text, path), clock);
+/** One file, or several with colons between them as in `KUBECONFIG`: then those that are missing are passed over. */
+export async function loadKubeconfig(
+  paths: string,
+  { clock = systemClock, context }: { readonly clock?: Clock; readonly context?: string } = {},
+): Promise<ClusterAccess> {
+  const named = paths.split(delimiter).filter(Boolean);
+  const files = await Promise.all(named.map((path) => readConfigFile(path, named.length > 1)));
+  const found = files.filter((file) => file !== undefined);
+  if (found.length === 0) throw new Error(`kubeconfig ${paths}: none of these files is there`);
+  return readAccess(parseKubeconfig(found, context), clock);
+}
+
+async function readConfigFile(path: string, mayBeMissing: boolean): Promise<KubeconfigFile | undefined> {
+  try {
+    return { path, text: await readFile(path, "utf8") };
+  } catch (error) {
+    if (mayBeMissing && error instanceof Error && "code" in error && error.code === "ENOENT")
+      return undefined;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`kubeconfig ${path} cannot be read: ${why}`, { cause: error });
+  }
 }
 
 interface Surroundings {
@@ -58,16 +77,26 @@ export async function loadInClusterAccess(given: Partial<Surroundings> = {}): Pr
 }
 
 async function readAccess(config: Kubeconfig, clock: Clock): Promise<ClusterAccess> {
-  const { server, serverName, insecure, authority, certificate } = config;
-  const [ca, cert, key] = await Promise.all([
+  const { server, serverName, insecure, authority, certificate, namespace } = config;
+  const plugin = config.exec && createExecCredential(config.exec, clock);
+  const [ca, cert, key, given] = await Promise.all([
     authority && readSource(authority),
     certificate && readSource(certificate.cert),
     certificate && readSource(certificate.key),
+    plugin?.(),
   ]);
   return {
     server,
-    tls: { ca, cert, key, serverName, insecure },
-    token: await openToken(config, clock),
+    // A plugin's certificate is for the life of this process: connections are made with the first one.
+    tls: {
+      ca,
+      cert: given?.certificate?.cert ?? cert,
+      key: given?.certificate?.key ?? key,
+      serverName,
+      insecure,
+    },
+    token: given?.token ? async () => (await plugin?.())?.token ?? "" : await openToken(config, clock),
+    namespace,
   };
 }
 

@@ -17,7 +17,7 @@ function config(parts: { cluster?: object; user?: object; context?: object; top?
   });
 }
 
-const parse = (text: string) => parseKubeconfig(text, "/etc/kube/config");
+const parse = (text: string) => parseKubeconfig([{ text, path: "/etc/kube/config" }]);
 
 describe("parseKubeconfig", () => {
   test("takes the current context's cluster and user", () => {
@@ -58,7 +58,56 @@ describe("parseKubeconfig", () => {
     expect(parse(config({ context: { user: "" } })).token).toBeUndefined();
   });
 
-  const exec = { exec: { command: "aws" } };
+  test("takes a credential plugin, a path of it beside the file", () => {
+    const plugin = {
+      apiVersion: "client.authentication.k8s.io/v1beta1",
+      command: "./login",
+      args: ["--cluster", "prod"],
+      env: [{ name: "PROFILE", value: "ops" }],
+      installHint: "get it from the cloud",
+    };
+    expect(parse(config({ user: { exec: plugin } })).exec).toEqual({
+      ...plugin,
+      command: "/etc/kube/login",
+      env: { PROFILE: "ops" },
+      field: 'users["admin"].user.exec',
+    });
+    expect(parse(config({ user: { exec: { command: "aws" } } })).exec?.command).toBe("aws");
+  });
+
+  test("says where its context looks", () => {
+    expect(parse(config({ context: { namespace: "shop" } })).namespace).toBe("shop");
+  });
+
+  test("takes several files as one: the first that names something counts", () => {
+    const first = {
+      path: "/a/config",
+      text: stringify({ users: [{ name: "admin", user: { token: "a" } }] }),
+    };
+    const second = {
+      path: "/b/config",
+      text: config({ user: { token: "b" }, cluster: { "certificate-authority": "ca" } }),
+    };
+    expect(parseKubeconfig([first, second])).toMatchObject({
+      token: "a",
+      authority: { path: "/b/ca" },
+    });
+  });
+
+  test("takes another context when asked", () => {
+    const text = config({
+      top: {
+        clusters: [{ name: "nowhere", cluster: { server: "https://other" } }],
+        users: [{ name: "nobody" }],
+      },
+    });
+    const files = [{ text, path: "/etc/kube/config" }];
+    expect(parseKubeconfig(files, "other").server.href).toBe("https://other/");
+    expect(() => parseKubeconfig(files, "none")).toThrow(
+      /the context asked for names "none", which is not in contexts/,
+    );
+  });
+
   test.each<[string, string, RegExp]>([
     ["no mapping", "just text", /the file must be a mapping/],
     ["broken YAML", "a: [", /kubeconfig \/etc\/kube\/config: /],
@@ -96,10 +145,11 @@ describe("parseKubeconfig", () => {
       config({ user: { "client-certificate": "c" } }),
       /users\["admin"\]\.user\.client-key is not set, but client-certificate is/,
     ],
+    ["a plugin without a program", config({ user: { exec: {} } }), /user\.exec\.command is not set: name/],
     [
-      "an exec plugin",
-      config({ user: exec }),
-      /users\["admin"\]\.user\.exec: credential plugins are not supported; use/,
+      "a plugin that asks questions",
+      config({ user: { exec: { command: "a", interactiveMode: "Always" } } }),
+      /exec\.interactiveMode: programs that ask questions are not supported/,
     ],
     [
       "an auth provider",

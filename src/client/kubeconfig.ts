@@ -17,41 +17,79 @@ export interface Kubeconfig {
   readonly token?: string;
   /** Goes before `token` as long as it can be read. */
   readonly tokenFile?: string;
+  readonly exec?: ExecPlugin;
+  /** Where commands of this context look unless told. */
+  readonly namespace?: string;
+}
+
+/** A program that says who one is, as clouds have them. */
+export interface ExecPlugin {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly apiVersion: string;
+  /** What to tell who does not have the program. */
+  readonly installHint?: string;
+  readonly field: string;
+}
+
+export interface KubeconfigFile {
+  readonly text: string;
+  /** Other files are found relative to it, and messages begin with it. */
+  readonly path: string;
 }
 
 type Mapping = Readonly<Record<string, unknown>>;
+/** A file's content, and where its relative paths begin. */
+type Config = Mapping & { readonly folder: string };
 
-/** `path` is where the text came from: other files are found relative to it, and messages begin with it. */
-export function parseKubeconfig(text: string, path: string): Kubeconfig {
+/** Several files count as one, as they do for kubectl: of what two of them name, the first one's is taken. */
+export function parseKubeconfig(files: readonly KubeconfigFile[], context?: string): Kubeconfig {
+  const paths = files.map(({ path }) => path).join(":");
   try {
-    const config = mapping(parse(text), "the file");
-    const contextName = string(config["current-context"], "current-context");
-    if (!contextName)
-      throw new Error("current-context is not set: set it to the name of one of the contexts");
-    const context = entry(config, "contexts", contextName, "current-context");
-    const clusterName = string(context.value.cluster, `${context.field}.cluster`);
-    if (!clusterName) throw new Error(`${context.field}.cluster is not set: name one of the clusters`);
-    const userName = string(context.value.user, `${context.field}.user`);
-    const folder = dirname(path);
-    return {
-      ...readCluster(entry(config, "clusters", clusterName, `${context.field}.cluster`), folder),
-      // A context without a user is anonymous, as it is for kubectl.
-      ...(userName && readUser(entry(config, "users", userName, `${context.field}.user`), folder)),
-    };
+    const configs = files.map(({ text, path }) => ({
+      ...mapping(parse(text) ?? {}, "the file"),
+      folder: dirname(path),
+    }));
+    return context === undefined
+      ? readContext(configs, currentContext(configs), "current-context")
+      : readContext(configs, context, "the context asked for");
   } catch (error) {
-    throw new Error(`kubeconfig ${path}: ${error instanceof Error ? error.message : error}`, {
+    throw new Error(`kubeconfig ${paths}: ${error instanceof Error ? error.message : error}`, {
       cause: error,
     });
   }
+}
+
+function currentContext(configs: readonly Config[]): string {
+  for (const config of configs) {
+    const name = string(config["current-context"], "current-context");
+    if (name) return name;
+  }
+  throw new Error("current-context is not set: set it to the name of one of the contexts");
+}
+
+function readContext(configs: readonly Config[], name: string, wantedBy: string): Kubeconfig {
+  const { value, field } = entry(configs, "contexts", name, wantedBy);
+  const clusterName = string(value.cluster, `${field}.cluster`);
+  if (!clusterName) throw new Error(`${field}.cluster is not set: name one of the clusters`);
+  const userName = string(value.user, `${field}.user`);
+  return {
+    ...readCluster(entry(configs, "clusters", clusterName, `${field}.cluster`)),
+    // A context without a user is anonymous, as it is for kubectl.
+    ...(userName && readUser(entry(configs, "users", userName, `${field}.user`))),
+    namespace: string(value.namespace, `${field}.namespace`),
+  };
 }
 
 interface Entry {
   readonly value: Mapping;
   /** `clusters["prod"].cluster` */
   readonly field: string;
+  readonly folder: string;
 }
 
-function readCluster({ value, field }: Entry, folder: string) {
+function readCluster({ value, field, folder }: Entry) {
   if (value["proxy-url"]) {
     throw new Error(
       `${field}.proxy-url: proxies are not supported; give a server that can be reached directly`,
@@ -82,13 +120,12 @@ function serverUrl(text: string | undefined, field: string): URL {
 
 /** What would make this client someone else than kubectl is with the same file must not be passed over. */
 const refused: Readonly<Record<string, string>> = {
-  exec: "credential plugins are not supported; use a client certificate, a token or a tokenFile",
   "auth-provider": "auth providers are not supported; use a client certificate, a token or a tokenFile",
   username: "passwords are not supported; use a client certificate, a token or a tokenFile",
   as: "impersonation is not supported; use the credentials of that user",
 };
 
-function readUser({ value, field }: Entry, folder: string) {
+function readUser({ value, field, folder }: Entry) {
   for (const [name, advice] of Object.entries(refused)) {
     if (value[name]) throw new Error(`${field}.${name}: ${advice}`);
   }
@@ -104,7 +141,36 @@ function readUser({ value, field }: Entry, folder: string) {
     certificate: cert && key && { cert, key },
     token: string(value.token, `${field}.token`),
     tokenFile: tokenFile && resolve(folder, tokenFile),
+    exec: value.exec ? readExec(mapping(value.exec, `${field}.exec`), `${field}.exec`, folder) : undefined,
   };
+}
+
+function readExec(value: Mapping, field: string, folder: string): ExecPlugin {
+  const command = string(value.command, `${field}.command`);
+  if (!command) throw new Error(`${field}.command is not set: name the program`);
+  if (value.interactiveMode === "Always") {
+    throw new Error(`${field}.interactiveMode: programs that ask questions are not supported; use a token`);
+  }
+  return {
+    // A name is looked for on the PATH, a path is one beside the file.
+    command: command.includes("/") ? resolve(folder, command) : command,
+    args: list(value.args, `${field}.args`).map((arg) => string(arg, `${field}.args`) ?? ""),
+    env: Object.fromEntries(
+      list(value.env, `${field}.env`).map((item) => {
+        const { name, value: text } = mapping(item, `${field}.env`);
+        return [string(name, `${field}.env.name`) ?? "", string(text, `${field}.env.value`) ?? ""];
+      }),
+    ),
+    apiVersion: string(value.apiVersion, `${field}.apiVersion`) ?? "client.authentication.k8s.io/v1",
+    installHint: string(value.installHint, `${field}.installHint`),
+    field,
+  };
+}
+
+function list(value: unknown, field: string): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new Error(`${field} must be a list`);
+  return value;
 }
 
 /** `NAME-data`, else the file `NAME`. */
@@ -125,27 +191,29 @@ function decodePem(base64: string, field: string): string {
 
 /** One of the named entries: `clusters: [{ name, cluster: {…} }]`. */
 function entry(
-  config: Mapping,
-  list: "contexts" | "clusters" | "users",
+  configs: readonly Config[],
+  kind: "contexts" | "clusters" | "users",
   name: string,
   wantedBy: string,
 ): Entry {
-  const entries: unknown = config[list] ?? [];
-  if (!Array.isArray(entries)) throw new Error(`${list} must be a list`);
-  const found: unknown = entries.find((candidate) => candidate?.name === name);
-  if (found === undefined) {
-    throw new Error(`${wantedBy} names ${JSON.stringify(name)}, which is not in ${list}`);
+  const singular = kind.slice(0, -1);
+  const field = `${kind}[${JSON.stringify(name)}].${singular}`;
+  for (const config of configs) {
+    const found = list(config[kind], kind).find((item) => isMapping(item) && item.name === name);
+    if (isMapping(found)) {
+      return { value: mapping(found[singular] ?? {}, field), field, folder: config.folder };
+    }
   }
-  const singular = list.slice(0, -1);
-  const field = `${list}[${JSON.stringify(name)}].${singular}`;
-  return { value: mapping(mapping(found, list)[singular] ?? {}, field), field };
+  throw new Error(`${wantedBy} names ${JSON.stringify(name)}, which is not in ${kind}`);
+}
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function mapping(value: unknown, field: string): Mapping {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new Error(`${field} must be a mapping`);
-  }
-  return { ...value };
+  if (!isMapping(value)) throw new Error(`${field} must be a mapping`);
+  return value;
 }
 
 function string(value: unknown, field: string): string | undefined {

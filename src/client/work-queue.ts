@@ -8,6 +8,10 @@ export interface WorkQueueOptions {
   readonly maxDelayMs?: number;
   /** Hears why a key comes again. */
   readonly onFailure?: (key: string, error: unknown) => void;
+  /** Hears of a key that is to be handled, once until it is taken. */
+  readonly onAdd?: (key: string) => void;
+  /** Hears of a key that is being handled now. */
+  readonly onTake?: (key: string) => void;
 }
 
 /**
@@ -34,7 +38,7 @@ export interface WorkQueue {
 }
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
-  const { clock, firstDelayMs = 5, maxDelayMs = 1_000_000, onFailure } = options;
+  const { clock, firstDelayMs = 5, maxDelayMs = 1_000_000, onFailure, onAdd, onTake } = options;
   let waiting: string[] = [];
   // Reads advance an index instead of shifting: a shift of a long array costs its length.
   let head = 0;
@@ -54,6 +58,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   function add(key: string): void {
     if (wanted.has(key)) return;
     wanted.add(key);
+    onAdd?.(key);
     if (!inHand.has(key)) enqueue(key);
   }
 
@@ -83,6 +88,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     }
     wanted.delete(key);
     inHand.add(key);
+    onTake?.(key);
     return key;
   }
 

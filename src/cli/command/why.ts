@@ -3,7 +3,9 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { Client } from "../../client/client.ts";
-import { connectCluster } from "../../client/create-client.ts";
+import { loadKubeconfig } from "../../client/cluster-access.ts";
+import { createClient } from "../../client/create-client.ts";
+import { createHttpTransport } from "../../client/http-transport.ts";
 import { TransportError } from "../../client/transport.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { explainPod } from "../../monitor/explain/explain-pod.ts";
@@ -19,8 +21,9 @@ import { untilStopped } from "../until-stopped.ts";
 import { UsageError } from "../usage-error.ts";
 
 interface WhyFlags {
-  namespace: string;
+  namespace?: string;
   kubeconfig: string;
+  context?: string;
   watch: boolean;
   output: "table" | "json";
 }
@@ -38,12 +41,13 @@ const lookAgainMs = 1_000;
 export function configure(command: Command): void {
   command
     .argument("<pod>", "a pod, or statefulset/NAME for a set and the pod that holds it up")
-    .option("-n, --namespace <namespace>", "where it is", "default")
+    .option("-n, --namespace <namespace>", "where it is; unless told, where the context says, or default")
     .addOption(
       new Option("--kubeconfig <file>", "the cluster: Kindling's or any other")
         .env("KUBECONFIG")
         .default(defaultKubeconfig(), "~/.kindling/kubeconfig where there is one, else ~/.kube/config"),
     )
+    .option("--context <name>", "the context of the kubeconfig; the current one unless told")
     .option("-w, --watch", "look again every second, until it is ready", false)
     .addOption(outputOption())
     .addHelpText("after", examples)
@@ -59,9 +63,11 @@ function defaultKubeconfig(): string {
 
 async function runWhy(target: string, flags: WhyFlags): Promise<void> {
   const wanted = parseTarget(target);
-  const client = await connectCluster({ kubeconfig: flags.kubeconfig, userAgent: "kindling-why" });
+  const access = await loadKubeconfig(flags.kubeconfig, { context: flags.context });
+  const namespace = flags.namespace ?? access.namespace ?? "default";
+  const client = createClient({ transport: createHttpTransport({ access }), userAgent: "kindling-why" });
   try {
-    await untilStopped((signal) => show(client, { wanted, ...flags }, signal));
+    await untilStopped((signal) => show(client, { ...flags, wanted, namespace }, signal));
   } finally {
     client.close();
   }
@@ -84,7 +90,7 @@ function parseTarget(text: string): Target {
 
 async function show(
   client: Client,
-  { wanted, namespace, watch, output }: WhyFlags & { wanted: Target },
+  { wanted, namespace, watch, output }: WhyFlags & { wanted: Target; namespace: string },
   signal: AbortSignal,
 ): Promise<void> {
   const { stdout } = process;
