@@ -40,6 +40,8 @@ const idleSeconds = Number(args["idle-seconds"]);
 const program = resolve(args.program);
 const bursts = 3;
 const idlePods = 100;
+/** A first process that ends only when it is killed would hold up its pod's end, and the next measure. */
+const untilToldToEnd = "trap 'exit 0' TERM; while :; do /bin/busybox sleep 1000 & wait $!; done";
 
 interface Contestant {
   readonly name: string;
@@ -223,9 +225,6 @@ async function remove(names: readonly string[]): Promise<void> {
   await Promise.all(names.map((name) => client.delete("pods", { namespace: "default", name })));
   await Promise.all(names.map((name) => pods.untilGone(name)));
 }
-
-/** A first process that ends only when it is killed would hold up its pod's end, and the next measure. */
-const untilToldToEnd = "trap 'exit 0' TERM; while :; do /bin/busybox sleep 1000 & wait $!; done";
 
 /** As small as a pod can be: its token and the cluster's DNS are part of every real one. */
 function makePod(name: string, nodeName: string): Pod {

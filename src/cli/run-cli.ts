@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { buildProgram } from "./build-program.ts";
+import { printable } from "./printer/terminal-text.ts";
 import { ToldError } from "./told-error.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -18,7 +19,8 @@ export async function runCli(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
     if (error instanceof ToldError) return exitCode.failed;
-    console.error(`kindling: ${error instanceof Error ? error.message : String(error)}`);
+    // It may repeat the words of a registry or a pod.
+    console.error(`kindling: ${printable(error instanceof Error ? error.message : String(error))}`);
     return error instanceof UsageError ? exitCode.usage : exitCode.failed;
   }
 }

@@ -41,14 +41,17 @@ const controllers: readonly ControllerEntry[] = [
 ];
 
 export interface ControllersOptions
-  extends Pick<ControllerContext, "client" | "clock" | "logger" | "features" | "rootCa" | "localVolumes"> {
+  extends Pick<
+    ControllerContext,
+    "client" | "clock" | "logger" | "features" | "rootCa" | "localVolumes" | "metrics"
+  > {
   /** Says what would be done, and does nothing. */
   readonly dryRun?: boolean;
 }
 
 /** All controllers, until the signal aborts; one that fails ends them all. */
 export async function runControllers(options: ControllersOptions, signal: AbortSignal): Promise<void> {
-  const { clock, logger, features, rootCa, localVolumes, dryRun = false } = options;
+  const { clock, logger, features, rootCa, localVolumes, metrics, dryRun = false } = options;
   const client = dryRun ? createDryRunClient(options.client, logger) : options.client;
   const informers = createInformers({ client, clock, logger });
   const stopping = new AbortController();
@@ -65,6 +68,7 @@ export async function runControllers(options: ControllersOptions, signal: AbortS
     features,
     rootCa,
     localVolumes,
+    metrics,
     informers,
     recorder: recorders.create,
   };

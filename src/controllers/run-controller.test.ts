@@ -1,10 +1,15 @@
 import { expect, test } from "vitest";
 import { silentLogger } from "../lib/logger.ts";
 import { createManualClock } from "../lib/manual-clock.ts";
+import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import type { Informers } from "./informers.ts";
 import { type ControllerOptions, runController } from "./run-controller.ts";
 
-function start(options: Pick<ControllerOptions, "reconcile">, synced: () => Promise<void> = async () => {}) {
+function start(
+  options: Pick<ControllerOptions, "reconcile">,
+  synced: () => Promise<void> = async () => {},
+  metrics?: Metrics,
+) {
   const clock = createManualClock();
   const stopping = new AbortController();
   const informers: Informers = {
@@ -16,7 +21,7 @@ function start(options: Pick<ControllerOptions, "reconcile">, synced: () => Prom
   };
   let add: (key: string) => void = () => {};
   const running = runController(
-    { informers, clock, logger: silentLogger },
+    { informers, clock, logger: silentLogger, metrics },
     {
       name: "test",
       watch: (queue) => {
@@ -79,4 +84,58 @@ test("ends when the informers are stopped before they have seen anything", async
   const stopped = stop();
   fail(new Error("stopped"));
   await expect(stopped).resolves.toBeUndefined();
+});
+
+test("what its queue does is counted under upstream's names", async () => {
+  const metrics = createMetrics();
+  const values = () =>
+    metrics
+      .text()
+      .split("\n")
+      .filter((line) => /^workqueue_[a-z_]+\{name="test"\}/.test(line))
+      .map((line) => line.replace(/^workqueue_([a-z_]+)\{name="test"\}/, "$1"));
+  let finish: () => void = () => {};
+  let see: () => void = () => {};
+  const seen = new Promise<void>((resolve) => {
+    see = resolve;
+  });
+  let tries = 0;
+  const { clock, add, stop } = start(
+    {
+      async reconcile(key) {
+        if (key === "a" && ++tries === 1) throw new Error("not yet");
+        if (key === "slow") {
+          await new Promise<void>((resolve) => {
+            finish = resolve;
+          });
+        }
+        return undefined;
+      },
+    },
+    () => seen,
+    metrics,
+  );
+  add("a");
+  add("a");
+  add("slow");
+  await clock.advance(2_000);
+  expect(values()).toContain("depth 2");
+  see();
+  await clock.advance(3_000);
+  expect(values()).toEqual([
+    "adds_total 3",
+    "retries_total 1",
+    "queue_duration_seconds_sum 4",
+    "queue_duration_seconds_count 3",
+    "work_duration_seconds_sum 0",
+    "work_duration_seconds_count 2",
+    "depth 0",
+    "unfinished_work_seconds 3",
+    "longest_running_processor_seconds 3",
+  ]);
+  finish();
+  await clock.advance(0);
+  expect(values()).toContain("work_duration_seconds_sum 3");
+  await stop();
+  expect(values().filter((line) => line.startsWith("depth"))).toEqual([]);
 });

@@ -4,7 +4,9 @@ import type { EventRecorder } from "../client/event-recorder.ts";
 import { createWorkQueue, type WorkQueue } from "../client/work-queue.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Metrics } from "../lib/metrics.ts";
 import type { Informers } from "./informers.ts";
+import { measureWorkQueue } from "./work-queue-metrics.ts";
 
 /** What controllers share. */
 export interface ControllerContext {
@@ -19,10 +21,12 @@ export interface ControllerContext {
   readonly localVolumes?: { readonly directory: string };
   /** For events that say they come from this component: `statefulset-controller`. */
   recorder(component: string): EventRecorder;
+  /** Where they count what they do; without it nobody counts. */
+  readonly metrics?: Metrics;
 }
 
 export interface ControllerOptions {
-  /** For the log. */
+  /** For the log and the metrics. */
   readonly name: string;
   /** How many keys are handled at a time. */
   readonly concurrency?: number;
@@ -40,24 +44,36 @@ export type Reconciled = { readonly againAfterMs: number } | undefined;
  * may run as soon as this has returned its promise.
  */
 export async function runController(
-  { informers, clock, logger: parent }: Pick<ControllerContext, "informers" | "clock" | "logger">,
+  context: Pick<ControllerContext, "informers" | "clock" | "logger" | "metrics">,
   { name, concurrency = 5, watch, reconcile }: ControllerOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const logger = parent.component(name);
+  const { informers, clock, metrics } = context;
+  const logger = context.logger.component(name);
+  const measured = metrics && measureWorkQueue({ metrics, clock, name }, () => queue.size());
   const queue = createWorkQueue({
     clock,
-    onFailure: (key, error) => logger.warn("could not reconcile, trying again", { key, error }),
+    onFailure(key, error) {
+      measured?.retried();
+      logger.warn("could not reconcile, trying again", { key, error });
+    },
+    onAdd: measured?.onAdd,
+    onTake: measured?.onTake,
   });
   watch(queue);
   try {
     await informers.synced();
+    await queue.run(signal, concurrency, async (key) => {
+      try {
+        const again = await reconcile(key, signal);
+        if (again) queue.addAfter(key, again.againAfterMs);
+      } finally {
+        measured?.done(key);
+      }
+    });
   } catch (error) {
-    if (signal.aborted) return;
-    throw error;
+    if (!signal.aborted) throw error;
+  } finally {
+    measured?.end();
   }
-  await queue.run(signal, concurrency, async (key) => {
-    const again = await reconcile(key, signal);
-    if (again) queue.addAfter(key, again.againAfterMs);
-  });
 }

@@ -15,7 +15,11 @@ export function formatLogLine(line: string): string {
 
 function formatValue(value: unknown): string {
   if (typeof value === "string" && /^[\w./:@-]+$/.test(value)) return value;
-  return JSON.stringify(value);
+  // JSON escapes only the first 32 of what a terminal obeys; words of a pod or a registry may be in it.
+  return (JSON.stringify(value) ?? "").replace(
+    /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 function formatError(error: unknown): string | undefined {

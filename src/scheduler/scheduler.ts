@@ -4,14 +4,15 @@ import type { Client } from "../client/client.ts";
 import { createEventRecorder, type EventRecorder } from "../client/event-recorder.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Metrics } from "../lib/metrics.ts";
 import { createWakeUp } from "../lib/wake-up.ts";
 import { type Choice, chooseNode } from "./choose-node.ts";
 import { createClusterState } from "./cluster-state.ts";
 import { followCluster } from "./follow-cluster.ts";
 import { createOutcomeWriter, isGone } from "./outcome-writer.ts";
 import type { Failure } from "./pod-condition.ts";
-import type { PodInfo } from "./pod-info.ts";
-import { createSchedulingQueue, type Outcome } from "./scheduling-queue.ts";
+import { createSchedulingMetrics } from "./scheduling-metrics.ts";
+import { createSchedulingQueue, type Outcome, type QueuedPod } from "./scheduling-queue.ts";
 import { openSources } from "./sources.ts";
 import { createAssumedVolumes } from "./volume/assumed-volumes.ts";
 import { awaitVolumes, writeVolumes } from "./volume/bind-volumes.ts";
@@ -26,6 +27,8 @@ export interface SchedulerOptions {
   /** Where it says what it did, run by somebody else; its own unless given. */
   readonly recorder?: EventRecorder;
   readonly random?: () => number;
+  /** Where it counts what it does; without it nobody counts. */
+  readonly metrics?: Metrics;
 }
 
 export interface Scheduler {
@@ -66,6 +69,7 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
   const assumed = createAssumedVolumes(sources.objects);
   const state = createClusterState(assumed.objects);
   const queue = createSchedulingQueue();
+  const measured = deps.metrics && createSchedulingMetrics(deps.metrics, schedulerName);
   const work = createWakeUp();
   const volumeChanges = createWakeUp();
   const outcomes = createOutcomeWriter({
@@ -104,36 +108,40 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
     tasks.add(ended);
   }
 
-  function decide(info: PodInfo): void {
+  function decide(queued: QueuedPod): void {
+    const { info } = queued;
     let choice: Choice;
     try {
       choice = chooseNode(info, state, { random, startAt });
     } catch (error) {
-      giveUp(info, { reason: "SchedulerError", message: messageOf(error) }, undefined);
+      giveUp(queued, { reason: "SchedulerError", message: messageOf(error) }, undefined);
       return;
     }
     if (choice.kind === "none") {
-      giveUp(info, { reason: "Unschedulable", message: choice.message }, choice);
+      giveUp(queued, { reason: "Unschedulable", message: choice.message }, choice);
       return;
     }
     startAt = (startAt + choice.examined) % Math.max(1, state.nodes.length);
     state.assumePod(info, choice.nodeName);
-    start(bind(info, choice));
+    start(bind(queued, choice));
   }
 
   /** For now: it is tried again when something changes, or after a while. */
-  function giveUp(info: PodInfo, failure: Failure, outcome: Outcome): void {
+  function giveUp(queued: QueuedPod, failure: Failure, outcome: Outcome): void {
+    const { info } = queued;
     // The API may say by now that it has a node, or that it is gone.
     if (!queue.has(info.uid)) return;
+    measured?.observe(outcome ? "unschedulable" : "error", queued, clock.now());
     queue.giveBack(info.uid, outcome, clock.now());
     logger.debug("a pod gets no node", { pod: info.key, ...failure });
     start(outcomes.refuse(info, failure, signal));
   }
 
   async function bind(
-    info: PodInfo,
+    queued: QueuedPod,
     { nodeName, volumes }: Extract<Choice, { kind: "node" }>,
   ): Promise<void> {
+    const { info } = queued;
     const stop = new AbortController();
     const stopped = AbortSignal.any([signal, stop.signal]);
     const release = assumed.assume(volumes, nodeName);
@@ -141,11 +149,12 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
     try {
       await bindVolumes(volumes, nodeName, stopped);
       await outcomes.bind(info, nodeName, stopped);
+      measured?.observe("scheduled", queued, clock.now());
       queue.remove(info.uid);
     } catch (error) {
       if (state.forgetPod(info.uid)) tellChange({ kind: "podGone", pod: info, node: state.node(nodeName) });
       if (stopped.aborted || isGone(error)) queue.remove(info.uid);
-      else giveUp(info, { reason: "SchedulerError", message: messageOf(error) }, undefined);
+      else giveUp(queued, { reason: "SchedulerError", message: messageOf(error) }, undefined);
     } finally {
       stops.delete(info.uid);
       release();
@@ -172,7 +181,7 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
     while (!isBusy() && !signal.aborted) {
       const queued = queue.take(clock.now());
       if (!queued) return;
-      decide(queued.info);
+      decide(queued);
       if (clock.now() - turnStartedAt < longestTurnMs) continue;
       await nextTurn();
       turnStartedAt = clock.now();
@@ -190,10 +199,13 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
     }
   }
 
+  const unfollow = measured?.follow(queue.pending);
   const following = sources.run(signal);
-  await loop().catch((error) => {
-    if (!signal.aborted) throw error;
-  });
+  await loop()
+    .catch((error) => {
+      if (!signal.aborted) throw error;
+    })
+    .finally(unfollow);
   await Promise.all([following, ...tasks]);
 }
 

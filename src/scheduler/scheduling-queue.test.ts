@@ -152,3 +152,25 @@ test("a pod that got a node meanwhile is not taken back", () => {
   expect(queue.has(bound.uid)).toBe(false);
   expect(queue.nextAt()).toBe(Number.POSITIVE_INFINITY);
 });
+
+describe("what metrics are told", () => {
+  test("how many pods wait where, without those in hand", () => {
+    const { queue } = withRefused("NodeResourcesFit");
+    queue.put(pod("gated", { schedulingGates: [{ name: "example.com/wait" }] }));
+    queue.put(pod("failed"));
+    const failed = queue.take(0);
+    queue.giveBack(failed?.info.uid ?? "", undefined, 0);
+    queue.put(pod("in-hand"));
+    queue.take(0);
+    queue.put(pod("waiting"));
+    expect(queue.pending()).toEqual({ active: 1, backoff: 1, unschedulable: 1, gated: 1 });
+  });
+
+  test("how often a pod was tried, and since when", () => {
+    const queue = createSchedulingQueue();
+    queue.put(pod("a"));
+    expect(queue.take(5_000)).toMatchObject({ attempts: 1, firstTriedAt: 5_000, triedAt: 5_000 });
+    queue.giveBack("uid-default-a", undefined, 5_100);
+    expect(queue.take(9_000)).toMatchObject({ attempts: 2, firstTriedAt: 5_000, triedAt: 9_000 });
+  });
+});

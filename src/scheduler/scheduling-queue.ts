@@ -2,6 +2,7 @@ import { isEqual } from "../api/equality.ts";
 import type { PluginName } from "./filter/filter.ts";
 import { createHeap } from "./heap.ts";
 import type { PodInfo } from "./pod-info.ts";
+import type { Attempt, PendingPods } from "./scheduling-metrics.ts";
 import type { Hints } from "./wake-hints.ts";
 
 /**
@@ -19,7 +20,7 @@ type Place =
   | { readonly kind: "unschedulable"; readonly since: number; readonly rejectedBy: ReadonlySet<PluginName> };
 
 /** A pod without a node. */
-interface QueuedPod {
+export interface QueuedPod extends Attempt {
   readonly info: PodInfo;
 }
 
@@ -29,6 +30,7 @@ interface Entry {
   /** Those that came first go first; a pod that failed stands at the end again. */
   turn: number;
   attempts: number;
+  firstTriedAt: number;
   triedAt: number;
 }
 
@@ -47,6 +49,8 @@ export interface SchedulingQueue {
   /** When there is something to take at the latest; Infinity when only a change can bring it. */
   nextAt(): number;
   has(uid: string): boolean;
+  /** How many pods wait where, without those in hand. */
+  pending(): PendingPods;
 }
 
 const firstBackoffMs = 1_000;
@@ -119,6 +123,7 @@ export function createSchedulingQueue(): SchedulingQueue {
     heap.pop();
     const { entry } = ticket;
     entry.place = { kind: "inHand" };
+    if (entry.attempts === 0) entry.firstTriedAt = now;
     entry.attempts++;
     entry.triedAt = now;
     return entry;
@@ -128,7 +133,8 @@ export function createSchedulingQueue(): SchedulingQueue {
     put(info) {
       const known = entries.get(info.uid);
       if (!known) {
-        const entry: Entry = { info, place: { kind: "gated" }, turn: -1, attempts: 0, triedAt: 0 };
+        const untried = { attempts: 0, firstTriedAt: 0, triedAt: 0 };
+        const entry: Entry = { info, place: { kind: "gated" }, turn: -1, ...untried };
         entries.set(info.uid, entry);
         if (!isGated(info)) activate(entry);
         return;
@@ -175,6 +181,12 @@ export function createSchedulingQueue(): SchedulingQueue {
       return first(active) ? 0 : Math.min(flushAt, ...ends);
     },
     has: (uid) => entries.has(uid),
+    pending() {
+      const counts = { active: 0, backingOff: 0, unschedulable: 0, gated: 0, inHand: 0 };
+      for (const { place } of entries.values()) counts[place.kind]++;
+      const { active, backingOff: backoff, unschedulable, gated } = counts;
+      return { active, backoff, unschedulable, gated };
+    },
   };
 }
 

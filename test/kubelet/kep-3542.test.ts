@@ -13,6 +13,7 @@ import { startTestServer } from "../support/api-server.ts";
 import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "../support/kubelet-node.ts";
 import { runKindling } from "../support/run-kindling.ts";
 import { isReady } from "../support/simulated-node.ts";
+import { startSimulatedOnSocket } from "../support/simulated-on-socket.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const gib = 2 ** 30;
@@ -26,7 +27,7 @@ async function startNode(
   { between, ...options }: Partial<KubeletNodeOptions> & { between?: (cri: CriClient) => CriClient } = {},
 ): Promise<KubeletNode & { rules: SimulationRules }> {
   const script = Object.entries(pulls).map(([image, pull]) => ({ match: { image: `${image}:*` }, pull }));
-  const { client, rules, close } = await startSimulatedRuntime({ logger: silentLogger, script });
+  const { client, rules, close } = await startSimulatedOnSocket({ script });
   const node = await startKubeletNode({ cri: between?.(client) ?? client, ...options });
   closing.push(() => node.close().then(close));
   return { ...node, rules };

@@ -212,32 +212,21 @@ describeWithTool("busybox", "KEP-950 startupProbe on real containers", () => {
 
   test("Ready follows the first success of a readiness probe at once, and a startup probe's where there is no other", async () => {
     const { node } = host;
-    const upAt = Date.now() + 2_500;
-    const answered = new Map<string, number>();
+    const asked: string[] = [];
     const port = await listen(
       createHttpServer(((request, response) => {
-        const isUp = Date.now() >= upAt;
-        if (isUp && !answered.has(request.url ?? "")) answered.set(request.url ?? "", Date.now());
-        response.writeHead(isUp ? 200 : 503).end();
+        asked.push(request.url ?? "");
+        response.end();
       }) satisfies RequestListener),
     );
-    const asking = (path: string) => ({
-      httpGet: { host: "127.0.0.1", port, path },
-      periodSeconds: 3,
-      failureThreshold: 60,
-    });
+    // The next one would be later than this test waits; that no time passes at all is shown with the pod's worker.
+    const asking = (path: string) => ({ httpGet: { host: "127.0.0.1", port, path }, periodSeconds: 120 });
     await node.run("soon-ready", {
       containers: [shell(untilTold, { readinessProbe: asking("/readiness") })],
     });
     await node.run("soon-started", { containers: [shell(untilTold, { startupProbe: asking("/startup") })] });
-    for (const [name, path] of [
-      ["soon-ready", "/readiness"],
-      ["soon-started", "/startup"],
-    ] as const) {
-      await node.until(name, isReady);
-      // By a clock of one machine: the wait above looks every 20 ms.
-      expect(Date.now() - (answered.get(path) ?? 0)).toBeLessThan(2_000);
-    }
+    for (const name of ["soon-ready", "soon-started"]) await node.until(name, isReady);
+    expect(asked.sort()).toEqual(["/readiness", "/startup"]);
   });
 
   test("950-8 gate off in the kubelet: not probed, and started at once", async () => {

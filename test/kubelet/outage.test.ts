@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/api/objects.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
 import type { SandboxRecord } from "../../src/simulated/records.ts";
-import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
+import type { SimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
 import { startTestServer, type TestServer } from "../support/api-server.ts";
 import { conditionOf, type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
 import { isReady } from "../support/simulated-node.ts";
+import { startSimulatedOnSocket } from "../support/simulated-on-socket.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const condition = "PodReadyToStartContainers";
@@ -18,7 +18,7 @@ let node: KubeletNode;
 
 beforeAll(async () => {
   server = await startTestServer({ dataDir, store: { kind: "lmdb" } });
-  simulated = await startSimulatedRuntime({ logger: silentLogger, imagesPresent: true });
+  simulated = await startSimulatedOnSocket({ imagesPresent: true });
   node = await startKubeletNode({ cri: simulated.client, server });
 });
 afterAll(async () => {

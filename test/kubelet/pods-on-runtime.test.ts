@@ -191,6 +191,34 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
     expect((await node.untilEvent("unhooked", /^PostStartHook failed/)).reason).toBe("FailedPostStartHook");
   });
 
+  test("hooks: a postStart in whose middle the kubelet is restarted runs again, and Ready waits for its end", async () => {
+    const { node } = host;
+    const { lines, mount, volume } = await recorded("cut-off");
+    const script = "echo begun >> /records/cut-off; until test -e /records/go; do sleep 0.1; done";
+    const postStart = { exec: { command: ["sh", "-c", script] } };
+    const history = await node.follow("cut-off");
+    await node.run("cut-off", {
+      containers: [shell(untilTold, { ...mount, lifecycle: { postStart } })],
+      ...volume,
+    });
+    await expect.poll(lines, { timeout: 20_000 }).toEqual(["begun"]);
+    const before = await node.until("cut-off", (pod) => statusOf(pod)?.state?.running !== undefined);
+    node.kill();
+    await node.start();
+    await expect.poll(lines, { timeout: 20_000 }).toEqual(["begun", "begun"]);
+    expect(history.versions.filter(isReady)).toEqual([]);
+    await writeFile(join(records, "go"), "");
+    const after = await node.until("cut-off", isReady);
+    await history.stop();
+    expect(statusOf(after)).toMatchObject({ restartCount: 0, containerID: statusOf(before)?.containerID });
+    // What has ended is not begun once more.
+    node.kill();
+    await node.start();
+    await node.run("later", { containers: [shell(untilTold)] });
+    await node.until("later", isReady);
+    expect(await lines()).toEqual(["begun", "begun"]);
+  });
+
   test("init containers and sidecars start in order, and stop in the order back", async () => {
     const { node } = host;
     const { lines, mount, volume } = await recorded("order");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { chooseDriver } from "../../src/runtime/driver/choose-driver.ts";
+import { chooseDriver, type DriverWish } from "../../src/runtime/driver/choose-driver.ts";
 import { describeWithTool } from "../support/tools.ts";
 
 let dataDir: string;
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const choose = (wish: { wanted: "auto" | "oci" | "host"; handler?: string }) =>
+const choose = (wish: Pick<DriverWish, "wanted" | "handler" | "monitor">) =>
   chooseDriver({ dataDir, logger: silentLogger, ...wish });
 
 it("takes the host driver when asked, and is honest about it", async () => {
@@ -28,6 +28,15 @@ it("refuses a handler that is not there, or that does not work, with the reason"
   await expect(choose({ wanted: "oci", handler: "/bin/false" })).rejects.toThrow(
     /\/bin\/false does not work here/,
   );
+});
+
+describeWithTool("runc", "without conmon", () => {
+  it("has a monitor of its own, and says so and what that costs", async () => {
+    const { driver, reason } = await choose({ wanted: "auto", monitor: "shell" });
+    expect(reason).toMatch(/^driver oci: \S*runc works here, with a shell of our own as monitor/);
+    expect(driver.limitations.join(" ")).toMatch(/64 KiB/);
+    await driver.close();
+  });
 });
 
 describeWithTool("conmon", "with conmon", () => {

@@ -15,7 +15,7 @@ const driver =
     : await createOciDriver({
         stateDir,
         runtime: { name: "runc", path: findProgram("runc") ?? "runc" },
-        conmon: findProgram("conmon") ?? "conmon",
+        conmon: kind === "oci" ? findProgram("conmon") : undefined,
         layout,
         clock: systemClock,
         limitations: [],

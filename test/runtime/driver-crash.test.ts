@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/bench.ts";
 import type { Driver } from "../../src/runtime/driver/driver.ts";
 import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
 import { detectCgroupLayout } from "../../src/runtime/driver/linux/cgroup-layout.ts";
 import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";
+import { findReaper } from "../../src/runtime/driver/oci/perl-reaper.ts";
 import { bundle } from "../support/bundle.ts";
 import { describeWithTool, toolPath } from "../support/tools.ts";
 
@@ -16,23 +17,27 @@ const rounds = 10;
 describeWithTool("busybox", "a daemon killed at any moment", () => {
   const layout = detectCgroupLayout();
   killedWith("host", (stateDir) => createHostDriver({ stateDir, layout, clock: systemClock }));
-  describeWithTool("conmon", "over conmon", () => {
-    describeWithTool("runc", "over runc", () => {
-      killedWith("oci", (stateDir) =>
-        createOciDriver({
-          stateDir,
-          runtime: { name: "runc", path: toolPath("runc") },
-          conmon: toolPath("conmon"),
-          layout,
-          clock: systemClock,
-          limitations: [],
-        }),
-      );
-    });
+  describeWithTool("runc", "over runc", () => {
+    const openOci = (conmon: string | undefined) => (stateDir: string) =>
+      createOciDriver({
+        stateDir,
+        runtime: { name: "runc", path: toolPath("runc") },
+        conmon,
+        layout,
+        clock: systemClock,
+        limitations: [],
+      });
+    describeWithTool("conmon", "with conmon", () => killedWith("oci", openOci(toolPath("conmon"))));
+    describe.runIf(findReaper())("with our own monitor", () =>
+      killedWith("oci-own-monitor", openOci(undefined)),
+    );
   });
 });
 
-function killedWith(kind: "oci" | "host", open: (stateDir: string) => Promise<Driver>): void {
+function killedWith(
+  kind: "oci" | "oci-own-monitor" | "host",
+  open: (stateDir: string) => Promise<Driver>,
+): void {
   let bench: ContractBench;
   beforeAll(async () => {
     bench = await createContractBench({ open, busybox: toolPath("busybox") });
@@ -41,7 +46,8 @@ function killedWith(kind: "oci" | "host", open: (stateDir: string) => Promise<Dr
 
   it(`leaves nothing with the ${kind} driver that the next one cannot remove`, async () => {
     const daemon = await bundle("test/runtime/driver-crash-daemon.ts");
-    const spec = bench.spec({ args: ["sh", "-c", "sleep 98701 & sleep 98701"], logPath: "" });
+    const seconds = 2_000_000 + process.pid;
+    const spec = bench.spec({ args: ["sh", "-c", `sleep ${seconds} & sleep ${seconds}`], logPath: "" });
     for (let round = 0; round < rounds; round++) {
       const child = spawn(process.execPath, [daemon, kind, bench.stateDir, JSON.stringify(spec)], {
         stdio: ["ignore", "pipe", "inherit"],
@@ -59,7 +65,7 @@ function killedWith(kind: "oci" | "host", open: (stateDir: string) => Promise<Dr
       await sleep(100);
       expect(await bench.driver.list()).toEqual([]);
       expect(left.flatMap((id) => bench.traces(id))).toEqual([]);
-      expect(bench.processesWith(/^sleep 98701 $/)).toEqual([]);
+      expect(bench.processesWith(new RegExp(`^sleep ${seconds} $`))).toEqual([]);
     }
   });
 }

@@ -1,24 +1,66 @@
+import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
+import { createContractBench, readLog } from "../../src/runtime/driver/contract/bench.ts";
 import { describeDriverContract } from "../../src/runtime/driver/driver.contract.ts";
+import type { Driver } from "../../src/runtime/driver/driver.ts";
 import { detectCgroupLayout } from "../../src/runtime/driver/linux/cgroup-layout.ts";
 import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";
+import { findReaper } from "../../src/runtime/driver/oci/perl-reaper.ts";
 import { describeWithTool, toolPath } from "../support/tools.ts";
 
-describeWithTool("conmon", "the oci driver", () => {
-  describeWithTool("runc", "with runc", () => {
-    describeWithTool("busybox", "and conmon", () => {
-      describeDriverContract("keeps the contract", {
-        busybox: toolPath("busybox"),
-        open: (stateDir) =>
-          createOciDriver({
-            stateDir,
-            runtime: { name: "runc", path: toolPath("runc") },
-            conmon: toolPath("conmon"),
-            layout: detectCgroupLayout(),
-            clock: systemClock,
-            limitations: [],
-          }),
-      });
-    });
+describeWithTool("runc", "the oci driver with runc", () => {
+  describeWithTool("busybox", "and busybox", () => {
+    describeWithTool("conmon", "watched by conmon", () => keepsContract(() => toolPath("conmon")));
+    describe.runIf(findReaper())("watched by a shell of our own", () => keepsContract(() => undefined));
   });
 });
+
+function keepsContract(findConmon: () => string | undefined): void {
+  describeDriverContract("keeps the contract", {
+    busybox: toolPath("busybox"),
+    open: (stateDir) => openOci(stateDir, findConmon()),
+  });
+}
+
+describeWithTool("runc", "a container whose monitor is not the daemon's choice any more", () => {
+  describeWithTool("conmon", "with conmon", () => {
+    it.runIf(findReaper()).each(["comes", "goes"])(
+      "stays with its monitor when conmon %s",
+      async (change) => {
+        const [before, after] =
+          change === "comes" ? [undefined, toolPath("conmon")] : [toolPath("conmon"), undefined];
+        let conmon = before;
+        const open = (stateDir: string) => openOci(stateDir, conmon);
+        const bench = await createContractBench({ open, busybox: toolPath("busybox") });
+        try {
+          const spec = await bench.started({
+            args: ["sh", "-c", "read x; echo got $x; exit 3"],
+            stdin: true,
+          });
+          conmon = after;
+          await bench.reopen({ pauseMs: 0 });
+          const { streams } = await bench.attach(spec.id);
+          streams.stdin?.write("it\n");
+          expect((await bench.wait(spec.id)).exitCode).toBe(3);
+          expect(readLog(spec.logPath).map(({ text }) => text)).toEqual(["got it"]);
+          streams.close();
+          await bench.driver.remove(spec.id);
+          expect(bench.traces(spec.id)).toEqual([]);
+        } finally {
+          await bench.dispose();
+        }
+      },
+    );
+  });
+});
+
+function openOci(stateDir: string, conmon: string | undefined): Promise<Driver> {
+  return createOciDriver({
+    stateDir,
+    runtime: { name: "runc", path: toolPath("runc") },
+    conmon,
+    layout: detectCgroupLayout(),
+    clock: systemClock,
+    limitations: [],
+  });
+}

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll } from "vitest";
 import type { Pod } from "../../src/api/objects.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
 import type { SimulationRule } from "../../src/simulated/script/rules.ts";
-import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
+import type { SimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
 import { conditionOf, type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "./kubelet-node.ts";
+import { startSimulatedOnSocket } from "./simulated-on-socket.ts";
 
 /** A node of simulated containers for the tests of a file. Every image is there, but for those that a rule pulls. */
 export interface SimulatedNode {
@@ -29,7 +29,7 @@ export function useSimulatedNode({ between, ...options }: SimulatedNodeOptions =
     },
   };
   beforeAll(async () => {
-    const simulated = await startSimulatedRuntime({ logger: silentLogger, imagesPresent: true });
+    const simulated = await startSimulatedOnSocket({ imagesPresent: true });
     fixture.simulated = simulated;
     fixture.node = await startKubeletNode({
       cri: between?.(simulated.client) ?? simulated.client,

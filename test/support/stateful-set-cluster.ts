@@ -57,7 +57,11 @@ interface SetSpec {
 export const brokenImage = "Broken:1";
 
 /** With these gates in the API server, and in controllers unless they are given others. */
-export async function startStatefulSetCluster({ features: gates = {} }: { features?: Partial<Features> } = {}): Promise<StatefulSetCluster> {
+export async function startStatefulSetCluster({
+  features: gates = {},
+}: {
+  features?: Partial<Features>;
+} = {}): Promise<StatefulSetCluster> {
   const server = await startTestServer({ features: gates });
   const simulated = await startSimulatedRuntime({ logger: silentLogger, imagesPresent: true });
   const node = await startKubeletNode({ cri: simulated.client, server });

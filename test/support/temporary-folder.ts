@@ -3,9 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 
-/** A folder that is removed after the tests of the file. In memory where that is possible: no test is about the disk. */
+/** A folder that is removed after the tests of the file. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "kindling-test-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  const { path, remove } = makeTemporaryFolder();
+  afterAll(remove);
+  return path;
+}
+
+/** In memory where that is possible: no test is about the disk. */
+export function makeTemporaryFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "kindling-test-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }

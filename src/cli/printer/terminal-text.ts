@@ -33,10 +33,10 @@ export function wrap(text: string, width: number): string[] {
   return line ? [...lines, line] : lines;
 }
 
-/** What a pod says must not move the cursor or change colours on somebody's terminal. */
+/** What a pod says must not move the cursor, change colours or turn the order of letters on somebody's terminal. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
 }
 
 /** How many columns a text takes on a terminal: colours none, East Asian letters and emoji two. */

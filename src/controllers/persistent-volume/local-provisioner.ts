@@ -86,7 +86,7 @@ export function createLocalProvisioner(deps: LocalProvisionerDeps): LocalProvisi
 
 /** Containers run under all kinds of users; the directory above keeps others of the machine from finding their way. */
 async function makeDirectory(parent: string, path: string): Promise<void> {
-  await mkdir(parent, { recursive: true, mode: 0o711 });
+  await mkdir(parent, { recursive: true, mode: 0o700 });
   await mkdir(path, { recursive: true });
   await chmod(path, 0o777);
 }

@@ -2,7 +2,12 @@ import { describe, expect, test } from "vitest";
 import { decideStatefulSet } from "./decide-stateful-set.ts";
 import { actionsOf, makeClaim, makeFacts, makeSet, now, type SetOptions } from "./stateful-set.fixture.ts";
 
-type Row = readonly [options: SetOptions, pods: readonly string[], actions: readonly string[]];
+type Row = readonly [
+  options: SetOptions,
+  pods: readonly string[],
+  actions: readonly string[],
+  clause?: string,
+];
 
 function decide(options: SetOptions, pods: readonly string[], claims: Parameters<typeof makeFacts>[2] = []) {
   return decideStatefulSet(makeFacts(makeSet(options), pods, claims));
@@ -12,7 +17,11 @@ function check([options, pods, actions]: Row): void {
   expect(actionsOf(decide(options, pods))).toEqual(actions);
 }
 
-const rows = (table: Row[]) => table.map((row): [string, Row] => [JSON.stringify(row), row]);
+const rows = (table: Row[]) =>
+  table.map((row): [string, Row] => {
+    const [options, pods, actions, clause] = row;
+    return [`${clause ?? ""} ${JSON.stringify([options, pods, actions])}`.trim(), row];
+  });
 const parallel = { policy: "Parallel" } as const;
 const enforced = { type: "EnforcedRollingUpdate" };
 const permanentOnly = { ...enforced, annotations: { "kindling.dev/unstick": "permanent-only" } };
@@ -52,12 +61,12 @@ describe("which revision a new pod has", () => {
       [{ currentReplicas: 2 }, ["0 old ready"], ["create 1 old"]],
       [{ currentReplicas: 1 }, ["0 old ready"], ["create 1 new"]],
       [{ currentReplicas: 2, ...parallel }, ["1 old ready", "2 old ready"], ["create 0 new"]],
-      // 3541-7
-      [{ ...enforced, currentReplicas: 3 }, ["0 old ready", "1 old ready"], ["create 2 new"]],
+      [{ ...enforced, currentReplicas: 3 }, ["0 old ready", "1 old ready"], ["create 2 new"], "3541-7"],
       [
         { ...enforced, currentReplicas: 3, replicas: 4 },
         ["0 old ready", "1 old ready", "2 old ready"],
         ["create 3 new"],
+        "3541-7",
       ],
       [{ ...enforced, partition: 2, ...parallel }, [], ["create 0 old", "create 1 old", "create 2 new"]],
       [{ type: "OnDelete", currentReplicas: 3 }, ["0 old ready"], ["create 1 new"]],
@@ -82,9 +91,13 @@ describe("pods that should not be there", () => {
         ["delete 3 scaledDown", "delete 1 scaledDown"],
       ],
       [{ replicas: 2, start: 1 }, ["0 new ready", "1 new ready", "2 new ready"], ["delete 0 scaledDown"]],
-      // 3541-6
-      [{ ...one, ...enforced }, ["0 new failing", "1 new failing", "2 new failing"], ["delete 2 scaledDown"]],
-      [{ ...one, ...enforced }, ["0 new coming", "1 new ready"], ["delete 1 scaledDown"]],
+      [
+        { ...one, ...enforced },
+        ["0 new failing", "1 new failing", "2 new failing"],
+        ["delete 2 scaledDown"],
+        "3541-6",
+      ],
+      [{ ...one, ...enforced }, ["0 new coming", "1 new ready"], ["delete 1 scaledDown"], "3541-6"],
       [{ ...one, ...enforced }, ["0 new failing", "1 new going"], []],
       [{ ...one, ...permanentOnly }, ["0 new failing", "1 new failing"], ["delete 1 scaledDown"]],
       // Scaling comes before updates.
@@ -99,10 +112,9 @@ describe("RollingUpdate", () => {
       [{}, ["0 old ready", "1 old ready", "2 old ready"], ["delete 2 updated"]],
       [{}, ["0 old ready", "1 old ready", "2 new ready"], ["delete 1 updated"]],
       [{}, ["0 old ready", "1 old ready", "2 new coming"], []],
-      // 3541-2
-      [{}, ["0 old ready", "1 old ready", "2 old failing"], []],
-      [{}, ["0 old failing", "1 old failing", "2 old failing"], []],
-      [{}, ["0 old permanent"], []],
+      [{}, ["0 old ready", "1 old ready", "2 old failing"], [], "3541-2"],
+      [{}, ["0 old failing", "1 old failing", "2 old failing"], [], "3541-2"],
+      [{}, ["0 old permanent"], [], "3541-2"],
       [{ partition: 1 }, ["0 old ready", "1 old ready", "2 new ready"], ["delete 1 updated"]],
       [{ partition: 1 }, ["0 old ready", "1 new ready", "2 new ready"], []],
       [{ partition: 9 }, ["0 old ready", "1 old ready", "2 old ready"], []],
@@ -124,13 +136,13 @@ describe("RollingUpdate", () => {
       ],
       [{ minReadySeconds: 10 }, ["0 old ready", "1 old ready", "2 new justReady"], []],
       [{ type: "OnDelete" }, ["0 old ready", "1 old ready", "2 old ready"], []],
-      // 3541-5
       [
         parallel,
         ["0 old failing", "1 old failing", "2 old failing"],
         ["delete 2 updated", "delete 1 updated", "delete 0 updated"],
+        "3541-5",
       ],
-      [parallel, ["0 old ready", "1 old failing", "2 old ready"], ["delete 1 updated"]],
+      [parallel, ["0 old ready", "1 old failing", "2 old ready"], ["delete 1 updated"], "3541-5"],
       [
         { ...parallel, maxUnavailable: 2 },
         ["0 old ready", "1 old failing", "2 old ready"],
@@ -151,23 +163,27 @@ describe("EnforcedRollingUpdate", () => {
   test.each(
     rows([
       [enforced, ["0 old ready", "1 old ready", "2 old ready"], ["delete 2 updated"]],
-      // 3541-3: from the largest ordinal, whatever the others are.
-      [enforced, ["0 old ready", "1 old ready", "2 old failing"], ["delete 2 updated"]],
-      [enforced, ["0 old failing", "1 old failing", "2 old failing"], ["delete 2 updated"]],
+      // From the largest ordinal, whatever the others are.
+      [enforced, ["0 old ready", "1 old ready", "2 old failing"], ["delete 2 updated"], "3541-3"],
+      [enforced, ["0 old failing", "1 old failing", "2 old failing"], ["delete 2 updated"], "3541-3"],
       [enforced, ["0 old failing", "1 old failing", "2 new coming"], []],
-      [enforced, ["0 old failing", "1 old failing", "2 new ready"], ["delete 1 updated"]],
-      [enforced, ["0 old coming", "1 new ready", "2 new ready"], ["delete 0 updated"]],
-      // 3541-4
-      [enforced, ["0 old ready", "1 old ready", "2 new failing"], []],
-      [enforced, ["0 old failing", "1 old failing", "2 new permanent"], []],
-      [enforced, ["0 old ready", "1 old ready", "2 third failing"], ["delete 2 updated"]],
-      // 3541-5
+      [enforced, ["0 old failing", "1 old failing", "2 new ready"], ["delete 1 updated"], "3541-3"],
+      [enforced, ["0 old coming", "1 new ready", "2 new ready"], ["delete 0 updated"], "3541-3"],
+      [enforced, ["0 old ready", "1 old ready", "2 new failing"], [], "3541-4"],
+      [enforced, ["0 old failing", "1 old failing", "2 new permanent"], [], "3541-4"],
+      [enforced, ["0 old ready", "1 old ready", "2 third failing"], ["delete 2 updated"], "3541-4"],
       [
         { ...enforced, ...parallel },
         ["0 old failing", "1 old failing", "2 old failing"],
         ["delete 2 updated"],
+        "3541-5",
       ],
-      [{ ...enforced, ...parallel }, ["0 old failing", "1 old failing", "2 new ready"], ["delete 1 updated"]],
+      [
+        { ...enforced, ...parallel },
+        ["0 old failing", "1 old failing", "2 new ready"],
+        ["delete 1 updated"],
+        "3541-5",
+      ],
       [{ ...enforced, ...parallel }, ["0 old failing", "1 old failing", "2 new failing"], []],
       [
         { ...enforced, maxUnavailable: 2 },

@@ -1,4 +1,4 @@
-import type { Pod } from "../../api/objects.ts";
+import type { Pod, StatefulSet } from "../../api/objects.ts";
 import { isCreated, isTerminating } from "../pod-state.ts";
 import { scaledValue } from "../scaled-value.ts";
 import type { Rollout } from "./rollout.ts";
@@ -23,8 +23,8 @@ function replace(pod: Pod): PodActions {
 }
 
 /** A number of pods, or a share of the replicas rounded down, and never none. */
-function maxUnavailableOf({ facts }: Rollout): number {
-  const { replicas = 1, updateStrategy } = facts.set.spec ?? {};
+export function maxUnavailableOf({ spec }: StatefulSet): number {
+  const { replicas = 1, updateStrategy } = spec ?? {};
   const value = updateStrategy?.rollingUpdate?.maxUnavailable ?? 1;
   return Math.max(1, scaledValue(value, replicas, "down"));
 }
@@ -39,7 +39,7 @@ const isLive = (pod: Pod) => isCreated(pod) && !isTerminating(pod);
 /** RollingUpdate in order: as many as may be unavailable beside those that are. */
 function orderedTargets(rollout: Rollout): readonly Pod[] {
   const unavailable = rollout.replicas.filter(rollout.isUnavailable).length;
-  const budget = Math.max(0, maxUnavailableOf(rollout) - unavailable);
+  const budget = Math.max(0, maxUnavailableOf(rollout.facts.set) - unavailable);
   return fromTheTop(rollout)
     .filter((pod) => rollout.isOld(pod) && isLive(pod))
     .slice(0, budget);
@@ -49,7 +49,7 @@ function orderedTargets(rollout: Rollout): readonly Pod[] {
 function parallelTargets(rollout: Rollout): readonly Pod[] {
   const old = fromTheTop(rollout).filter((pod) => rollout.isOld(pod) && isLive(pod));
   const unavailable = rollout.replicas.filter(rollout.isUnavailable).length;
-  const budget = Math.max(0, maxUnavailableOf(rollout) - unavailable);
+  const budget = Math.max(0, maxUnavailableOf(rollout.facts.set) - unavailable);
   return [
     ...old.filter(rollout.isUnavailable),
     ...old.filter((pod) => !rollout.isUnavailable(pod)).slice(0, budget),
@@ -62,7 +62,7 @@ function parallelTargets(rollout: Rollout): readonly Pod[] {
  */
 function enforcedTargets(rollout: Rollout): readonly Pod[] {
   const targets: Pod[] = [];
-  let budget = maxUnavailableOf(rollout);
+  let budget = maxUnavailableOf(rollout.facts.set);
   for (const pod of fromTheTop(rollout)) {
     if (budget === 0) break;
     const old = rollout.isOld(pod) && isLive(pod);

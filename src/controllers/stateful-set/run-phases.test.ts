@@ -120,3 +120,13 @@ test("what comes after a failure is left", async () => {
   expect([...done]).toEqual(actions.slice(0, 1));
   expect(api.list("pods")).toHaveLength(1);
 });
+
+test("a burst does not use up what may be said of a set: failures are told of, successes up to a number", async () => {
+  const { events, run } = start((call) => (call.includes("web-99") ? forbidden : undefined));
+  await run(
+    Array.from({ length: 100 }, (_, ordinal): PodAction => ({ kind: "createPod", pod: planned(ordinal) })),
+    true,
+  );
+  expect(events.filter(({ type }) => type === "Normal")).toHaveLength(10);
+  expect(events.filter(({ type }) => type === "Warning")).toMatchObject([{ reason: "FailedCreate" }]);
+});

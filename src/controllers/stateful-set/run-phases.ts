@@ -10,12 +10,29 @@ export interface ActDeps {
   readonly recorder: EventRecorder;
 }
 
+/**
+ * Recorders let so many events about one object through and then few for a long time. Successes beyond this would only
+ * be counted up in an event that stands for them all, and failures that come after them would go unheard.
+ */
+const mostSuccesses = 10;
+
+function sparing(recorder: EventRecorder): EventRecorder {
+  let successes = 0;
+  return {
+    record(about, event) {
+      if (event.type === "Normal" && ++successes > mostSuccesses) return;
+      recorder.record(about, event);
+    },
+  };
+}
+
 /** Does what was planned; answers with the actions that were done, and with what went wrong. */
 export async function runPhases(
-  deps: ActDeps,
+  { client, recorder }: ActDeps,
   { set, phases, burst }: Pick<StatefulSetPlan, "phases" | "burst"> & { readonly set: StatefulSet },
   signal: AbortSignal,
 ): Promise<{ readonly done: ReadonlySet<PodAction>; readonly failure?: unknown }> {
+  const deps = { client, recorder: sparing(recorder) };
   const done = new Set<PodAction>();
   const runPod = async (actions: PodActions) => {
     for (const action of actions) {

@@ -17,6 +17,7 @@ import { decideStatefulSet } from "./decide-stateful-set.ts";
 import { isMemberOf } from "./identity.ts";
 import { runPhases } from "./run-phases.ts";
 import type { PodAction } from "./stateful-set-facts.ts";
+import { measureStatefulSets } from "./stateful-set-metrics.ts";
 import { ensureRevisions, type Revisions } from "./stateful-set-revisions.ts";
 import { type StatefulSetStatus, statusAfter, statusToWrite, withCondition } from "./status.ts";
 import { switchedOff } from "./switched-off.ts";
@@ -25,34 +26,52 @@ import { watchStatefulSets } from "./watch-stateful-sets.ts";
 /** How long to wait for what was done to be seen, before a look at what there is. */
 const unseenMs = 300_000;
 
+/**
+ * A look at thousands of pods takes its time, and they change by the hundred a second: a set rests for a multiple of what
+ * the last look took, so that others in this process get their turn. Small sets never notice.
+ */
+const restFactor = 8;
+const longestRestMs = 1_000;
+
 /** Keeps StatefulSets as they should be, until the signal aborts. */
 export function runStatefulSetController(context: ControllerContext, signal: AbortSignal): Promise<void> {
   return runController(context, statefulSetController(context, signal), signal);
 }
 
 export function statefulSetController(context: ControllerContext, signal: AbortSignal): ControllerOptions {
-  const { client, clock, features, informers } = context;
+  const { client, clock, features, informers, metrics } = context;
   const recorder = context.recorder("statefulset-controller");
   const sets = informers.of("statefulsets");
   const pods = informers.of("pods");
   const claims = informers.of("persistentvolumeclaims");
   informers.of("controllerrevisions");
   const expectations = createExpectations({ clock });
+  const countSkip = metrics && measureStatefulSets({ metrics, clock, sets, pods }, signal);
   /** Our own last word on a set, which the informer may not have heard yet. */
   const written = new Map<string, StatefulSet>();
+
+  /** Until when sets rest. */
+  const rests = new Map<string, number>();
 
   async function reconcile(key: string): Promise<Reconciled> {
     const seen = sets.get(key);
     if (!seen) {
       expectations.forget(key);
       written.delete(key);
+      rests.delete(key);
       return undefined;
     }
+    const restMs = (rests.get(key) ?? 0) - clock.now();
+    // Longer than that only when the clock was set back.
+    if (restMs > 0 && restMs <= longestRestMs) return { againAfterMs: restMs };
     const set = newerCopy(seen, written.get(key));
     if (set === seen) written.delete(key);
     const off = switchedOff(set, features);
     if (off) return leaveAlone(set, off);
-    if (!expectations.satisfied(key)) return { againAfterMs: unseenMs };
+    if (!expectations.satisfied(key)) {
+      countSkip?.();
+      return { againAfterMs: unseenMs };
+    }
     return bringForward(key, set);
   }
 
@@ -71,6 +90,7 @@ export function statefulSetController(context: ControllerContext, signal: AbortS
     const now = clock.now();
     const claim = (name: string) => claims.get(`${set.metadata.namespace}/${name}`);
     const plan = decideStatefulSet({ set, pods: own, ...revisions, claim, now });
+    const lookMs = clock.now() - now;
     const actions = plan.phases.flat(2);
     expectAll(key, actions);
     const { done, failure } = await runPhases({ client, recorder }, { set, ...plan }, signal);
@@ -81,6 +101,9 @@ export function statefulSetController(context: ControllerContext, signal: AbortS
       await forgetRevisions(set, own, revisions);
     }
     if (failure) throw failure;
+    // After a look for nothing only: to rest is to succeed, and a set that fails must come again later each time.
+    if (actions.length > 0) rests.delete(key);
+    else if (lookMs > 0) rests.set(key, clock.now() + Math.min(longestRestMs, lookMs * restFactor));
     return plan.againAfterMs === undefined ? undefined : { againAfterMs: plan.againAfterMs };
   }
 

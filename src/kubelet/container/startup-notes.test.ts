@@ -1,12 +1,13 @@
-import { writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { silentLogger } from "../../lib/logger.ts";
 import { temporaryDirectory } from "../volume/temporary-directory.fixture.ts";
 import { createStartupNotes } from "./startup-notes.ts";
 
+const root = temporaryDirectory();
 const setUp = async () => {
-  const dataDirectory = await temporaryDirectory();
+  const dataDirectory = await mkdtemp(join(root, "data-"));
   return { dataDirectory, restart: () => createStartupNotes({ dataDirectory, logger: silentLogger }) };
 };
 

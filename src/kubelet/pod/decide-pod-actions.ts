@@ -151,7 +151,8 @@ function planInitContainers(
       case "running": {
         const { started, kill } = facts.verdict(observed.id);
         if (kill) draft.actions.push({ kind: "killContainer", observed, why: kill });
-        else if (role === "sidecar" && resumeHook(facts, { container, sandbox, draft, observed })) return "waiting";
+        else if (role === "sidecar" && resumeHook(facts, { container, sandbox, draft, observed }))
+          return "waiting";
         if (role === "init" || kill || !started) return "waiting";
         break;
       }

@@ -80,7 +80,6 @@ export async function runPodActions(deps: PodActionDeps, options: RunOptions): P
       case "resumePostStart": {
         const { container, sandbox, observed } = action;
         const hooked = await finishStart(deps, { ...options, container, sandbox, containerId: observed.id });
-        await reports.acted();
         if (!hooked) succeeded = false;
         break;
       }

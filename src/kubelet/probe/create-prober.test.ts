@@ -175,6 +175,25 @@ describe("950-6 after a restart of the kubelet", () => {
     expect(changes.length).toBeGreaterThan(0);
   });
 
+  test("failures of the startup probe go on counting, until the container is gone", async () => {
+    const failures = new Map<string, number>();
+    const { pod } = makePodWith({ startupProbe: probe("startup", { failureThreshold: 5 }) });
+    const first = createTestProber(() => failure, { failures });
+    first.prober.observe(pod, observedPod(pod, [{ id: "a" }]));
+    await first.clock.advance(25_000);
+    first.prober.close();
+    expect(failures).toEqual(new Map([["a", 3]]));
+
+    const { prober, clock, timesOf } = createTestProber(() => failure, { ...restarted, failures });
+    prober.observe(pod, observedPod(pod, [{ id: "a", state }]));
+    expect(prober.startupBudget("a")?.text).toMatch(/^3 of 5 failures, /);
+    await clock.advance(12_500);
+    expect(timesOf("startup")).toEqual([2_500, 12_500]);
+    expect(prober.verdict(pod, "a").kill?.probe).toBe("startup");
+    prober.observe(pod, observedPod(pod, [{ id: "b" }]));
+    expect(failures).toEqual(new Map());
+  });
+
   test("asked before its first look, the prober repeats what the API says of that container", () => {
     const { prober } = createTestProber(() => failure, restarted);
     const { pod } = makePodWith(allThree);

@@ -1,7 +1,7 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCode, mountIdOf, openPlace, withHeld } from "./held-directory.ts";
+import { createProgramShell } from "./program-shell.ts";
 
 /** Mounts on this machine, in the mount namespace of the kubelet. */
 export interface Mounter {
@@ -16,6 +16,7 @@ export interface Mounter {
 }
 
 export function createMounter(): Mounter {
+  const { run } = createProgramShell();
   // Kernels before 6.3 do not know it, and it is refused in a user namespace.
   let noswap = true;
 
@@ -78,13 +79,4 @@ function unescapeOctal(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_match, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),
   );
-}
-
-function run(program: string, args: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { timeout: 60_000, killSignal: "SIGKILL" }, (error, _stdout, stderr) => {
-      if (error) reject(new Error(stderr.trim() || error.message, { cause: error }));
-      else resolve();
-    });
-  });
 }

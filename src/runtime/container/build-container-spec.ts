@@ -52,6 +52,17 @@ export function buildContainerSpec(facts: ContainerFacts): ContainerSpec {
     stdin: config.stdin,
     stdinOnce: config.stdinOnce,
     logPath,
-    annotations: { ...sandboxConfig.annotations, ...config.annotations },
+    annotations: harmless({ ...sandboxConfig.annotations, ...config.annotations }),
   };
+}
+
+/**
+ * OCI runtimes take orders from annotations: crun loads plugins and keeps groups by `run.oci.*`, runc reads a criu
+ * configuration by `org.criu.config`, Kata its whole hypervisor. Whoever creates a pod writes its annotations, so only
+ * those of Kubernetes itself, which no runtime obeys, are handed on.
+ */
+function harmless(annotations: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(annotations).filter(([name]) => name.startsWith("io.kubernetes.")),
+  );
 }

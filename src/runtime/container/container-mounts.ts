@@ -1,4 +1,4 @@
-import { cp, mkdir, realpath, stat } from "node:fs/promises";
+import { cp, lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type ContainerConfig,
@@ -106,8 +106,19 @@ export async function volumeMounts(options: {
       await mkdir(source, { recursive: true, mode: 0o755 });
       const inImage = await resolveInRootfs(rootfs, volume);
       if (inImage && (await stat(inImage)).isDirectory())
-        await cp(inImage, source, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+        await cp(inImage, source, {
+          recursive: true,
+          verbatimSymlinks: true,
+          preserveTimestamps: true,
+          filter: isPlain,
+        });
       return { ...plain, source, destination: volume };
     }),
   );
+}
+
+/** Copying opens what it copies: here, outside of the container, a device of the image would be the machine's own. */
+async function isPlain(path: string): Promise<boolean> {
+  const found = await lstat(path);
+  return found.isFile() || found.isDirectory() || found.isSymbolicLink();
 }

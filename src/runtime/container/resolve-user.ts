@@ -25,7 +25,10 @@ export interface ResolvedUser {
 
 const mostId = 2 ** 31 - 1;
 
-/** Names are looked up; a number that no file knows stands for itself, with group 0. */
+/**
+ * Names are looked up. A number is always that number: an image whose passwd calls root `1000` must not make root of a
+ * pod that runs as 1000. One that no file knows has group 0.
+ */
 export function resolveUser(request: UserRequest, files: UserFiles): ResolvedUser {
   const [userPart = "", groupPart = ""] = request.user.split(":");
   const account = findAccount(userPart || "0", files.passwd);
@@ -41,18 +44,20 @@ function findAccount(user: string, passwd: string): { name: string; uid: number;
     uid: Number(uid),
     gid: Number(gid),
   }));
+  if (isId(user)) {
+    const uid = Number(user);
+    return accounts.find((account) => account.uid === uid) ?? { name: "", uid, gid: 0 };
+  }
   const byName = accounts.find(({ name }) => name === user);
-  if (byName) return byName;
-  if (!isId(user)) throw invalidArgument(`user ${user} is not in the image's /etc/passwd`);
-  const uid = Number(user);
-  return accounts.find((account) => account.uid === uid) ?? { name: "", uid, gid: 0 };
+  if (!byName) throw invalidArgument(`user ${user} is not in the image's /etc/passwd`);
+  return byName;
 }
 
 function findGroup(group: string, groupFile: string): number {
+  if (isId(group)) return Number(group);
   const byName = rows(groupFile).find(([name]) => name === group);
-  if (byName) return Number(byName[2]);
-  if (!isId(group)) throw invalidArgument(`group ${group} is not in the image's /etc/group`);
-  return Number(group);
+  if (!byName) throw invalidArgument(`group ${group} is not in the image's /etc/group`);
+  return Number(byName[2]);
 }
 
 function groupsOf(name: string, groupFile: string): number[] {

@@ -7,7 +7,9 @@ import { DriverError } from "./driver-error.ts";
 import { findProgram } from "./find-program.ts";
 import { createHostDriver } from "./host/host-driver.ts";
 import { detectCgroupLayout } from "./linux/cgroup-layout.ts";
+import { outputWaitsForDaemon } from "./monitor/output-pumps.ts";
 import { createOciDriver } from "./oci/oci-driver.ts";
+import { findReaper } from "./oci/perl-reaper.ts";
 import { probeOciRuntime } from "./oci/probe-oci-runtime.ts";
 
 export interface DriverWish {
@@ -16,6 +18,8 @@ export interface DriverWish {
   readonly wanted: "auto" | "oci" | "host";
   /** A RuntimeClass handler: the name or path of another OCI runtime. */
   readonly handler?: string;
+  /** Who stays with a container of an OCI runtime: conmon where it is installed, unless told. */
+  readonly monitor?: "conmon" | "shell";
   readonly clock?: Clock;
 }
 
@@ -33,7 +37,8 @@ export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
   await mkdir(wish.dataDir, { recursive: true, mode: 0o711 });
 
   if (wish.wanted !== "host") {
-    const conmon = findProgram("conmon");
+    const conmon = wish.monitor === "shell" ? undefined : findProgram("conmon");
+    const own = wish.monitor === "conmon" ? undefined : findReaper();
     for (const name of wish.handler ? [wish.handler] : ["runc", "crun"]) {
       const path = findProgram(name);
       if (!path) {
@@ -45,8 +50,8 @@ export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
         refusals.push(`${name} does not work here (${problem})`);
         continue;
       }
-      if (!conmon) {
-        refusals.push(`${name} works, but conmon, which it needs to outlive the daemon, is not installed`);
+      if (!conmon && !own) {
+        refusals.push(`${name} works, but neither conmon nor perl, to wait for its containers, is installed`);
         continue;
       }
       const driver = await createOciDriver({
@@ -55,9 +60,10 @@ export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
         conmon,
         layout,
         clock,
-        limitations: findProgram("perl") ? [] : ["Attach needs perl, which is not installed."],
+        limitations: conmon ? conmonLimitations() : [outputWaitsForDaemon],
       });
-      return chosen(wish.logger, driver, [`${path} works here, with ${conmon}`, ...refusals]);
+      const monitor = conmon ?? `a shell of our own as monitor, as ${missingConmon(wish)}`;
+      return chosen(wish.logger, driver, [`${path} works here, with ${monitor}`, ...refusals]);
     }
   }
   if (wish.wanted !== "oci" && !wish.handler) {
@@ -65,6 +71,14 @@ export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
     return chosen(wish.logger, driver, [refusals.length > 0 ? refusals.join("; ") : "as asked"]);
   }
   throw new DriverError("unsupported", `no way to run containers: ${refusals.join("; ")}`);
+}
+
+function conmonLimitations(): string[] {
+  return findProgram("perl") ? [] : ["Attach needs perl, which is not installed."];
+}
+
+function missingConmon({ monitor }: DriverWish): string {
+  return monitor === "shell" ? "asked" : "conmon is not installed";
 }
 
 function chosen(logger: Logger, driver: Driver, reasons: readonly string[]): DriverChoice {

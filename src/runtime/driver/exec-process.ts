@@ -44,11 +44,13 @@ export function spawnExec(exec: ExecCommand): ExecProcess {
   // Listening made it flow; it shall wait for its reader.
   complaints.pause();
 
+  let killed = false;
   const terminalEnded = new AbortController();
   const resize = createTerminalSizer({ findScript: () => child.pid, ended: terminalEnded.signal });
   const ended = new Promise<number>((resolve, reject) => {
     const settle = (code: number | null) => {
-      if (hasStarted()) resolve(code ?? 137);
+      // The program may run some moments before there is a sign of it.
+      if (hasStarted() || killed) resolve(code ?? 137);
       else
         reject(
           new DriverError("failed", `exec: ${exec.explain(lastWords) || `${program} ended with ${code}`}`),
@@ -71,6 +73,7 @@ export function spawnExec(exec: ExecCommand): ExecProcess {
   ended.catch(() => {});
 
   async function kill(): Promise<void> {
+    killed = true;
     if (child.pid !== undefined && child.exitCode === null) await killInside(child.pid);
     stdin?.destroy();
     // A process that left its group may still hold the pipes; nobody shall wait for it.

@@ -142,7 +142,8 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
             platform: options.platform ?? hostPlatform,
             maxParallelLayers: options.maxParallelLayers ?? 4,
             fetchLayer: (layer) =>
-              layerFetches.join(layer.descriptor.digest, {
+              // By both: an image whose configuration lies about a layer must not fail another's pull of the same one.
+              layerFetches.join(`${layer.descriptor.digest} ${layer.diffId}`, {
                 signal: layer.signal,
                 begin: (layerSignal) =>
                   fetchLayer(

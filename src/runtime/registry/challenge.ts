@@ -3,9 +3,12 @@ export type Challenge =
   | { readonly kind: "basic" }
   | { readonly kind: "bearer"; readonly realm: string; readonly service?: string; readonly scope?: string };
 
+/** Longer than any that a registry has reason to send. */
+const mostCharacters = 4_096;
+
 /** The strongest challenge of the header that we can answer: a token before a password. */
 export function parseChallenge(header: string | undefined): Challenge | undefined {
-  if (!header) return undefined;
+  if (!header || header.length > mostCharacters) return undefined;
   const bearer = /(?:^|,)\s*bearer\s+(.*)$/is.exec(header);
   if (bearer?.[1] !== undefined) {
     const parameters = parseParameters(bearer[1]);

@@ -71,7 +71,7 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
       challenge,
       credential,
       defaultScope: `repository:${reference.repository}:pull`,
-      plainHttp: endpoint.baseUrl.protocol === "http:",
+      registry: endpoint.baseUrl,
       signal,
     });
     onActivity();

@@ -1,6 +1,7 @@
 import { ImageError } from "../image/image-error.ts";
 import type { Challenge } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
+import { isReferral } from "./referral.ts";
 import { readText, type Transport } from "./transport.ts";
 
 const maxTokenBytes = 1 << 20;
@@ -10,8 +11,8 @@ export interface TokenRequest {
   readonly credential: Credential;
   /** When the challenge names none. */
   readonly defaultScope: string;
-  /** Whether the registry itself is reached without TLS. */
-  readonly plainHttp: boolean;
+  /** The registry's own address. */
+  readonly registry: URL;
   readonly signal: AbortSignal;
 }
 
@@ -25,7 +26,9 @@ export async function fetchToken(transport: Transport, request: TokenRequest): P
     );
   }
   const url = new URL(challenge.realm);
-  if (url.protocol !== "https:" && !request.plainHttp && credential.kind !== "anonymous") {
+  const plainHttp = request.registry.protocol === "http:";
+  const isReferred = isReferral(request.registry, url);
+  if (url.protocol !== "https:" && !plainHttp && credential.kind !== "anonymous") {
     throw new ImageError(
       "unauthorized",
       `${url.host} hands out tokens without TLS; credentials are not sent there`,
@@ -42,9 +45,15 @@ export async function fetchToken(transport: Transport, request: TokenRequest): P
           method: "POST",
           headers: { "content-type": "application/x-www-form-urlencoded" },
           body: withGrant(parameters, credential.token).toString(),
+          isReferred,
           signal,
         })
-      : await transport.send({ url: withQuery(url, parameters), headers: basicHeader(credential), signal });
+      : await transport.send({
+          url: withQuery(url, parameters),
+          headers: basicHeader(credential),
+          isReferred,
+          signal,
+        });
   const body = await readText(response, maxTokenBytes);
   if (response.status === 429 || response.status >= 500) {
     throw new ImageError("network", `${url.host} answers ${response.status} when asked for a token`);

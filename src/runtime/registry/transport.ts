@@ -3,6 +3,7 @@ import http from "node:http";
 import https from "node:https";
 import { rootCertificates } from "node:tls";
 import { ImageError } from "../image/image-error.ts";
+import { checkReferred, isReferral, referredLookup } from "./referral.ts";
 import type { RegistriesConfig } from "./registries-config.ts";
 
 interface HttpRequest {
@@ -10,6 +11,8 @@ interface HttpRequest {
   readonly method?: "GET" | "HEAD" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Named by a registry, not by the user: it is not let near this machine's own services. */
+  readonly isReferred?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -50,10 +53,17 @@ export function createTransport({
   }
 
   async function sendOnce(request: HttpRequest): Promise<HttpResponse> {
-    const { url, method = "GET", headers, body, signal } = request;
+    const { url, method = "GET", headers, body, signal, isReferred = false } = request;
+    checkScheme(url);
+    if (isReferred) checkReferred(url.hostname);
     const agent = url.protocol === "https:" ? await secureAgent(url) : undefined;
     return new Promise((resolve, reject) => {
-      const options = { method, headers: { "user-agent": "kindling", ...headers }, signal };
+      const options = {
+        method,
+        headers: { "user-agent": "kindling", ...headers },
+        signal,
+        ...(isReferred && { lookup: referredLookup }),
+      };
       const outgoing = agent
         ? https.request(url, { ...options, agent })
         : http.request(url, { ...options, agent: plain });
@@ -98,20 +108,26 @@ function redirectOf(
     );
   }
   const url = new URL(location, request.url);
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new ImageError(
-      "network",
-      `${request.url.host} redirects to ${url.protocol}, which is not followed`,
-    );
-  }
   if (url.origin === request.url.origin) return { ...request, url };
+  // A body is sent for tokens only, and has the credential in it.
+  if (request.body !== undefined)
+    throw new ImageError(
+      "unauthorized",
+      `${request.url.host} redirects to ${url.host}; credentials are not sent there`,
+    );
   const headers = Object.fromEntries(
     Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== "authorization"),
   );
-  return { ...request, url, headers };
+  return { ...request, url, headers, isReferred: request.isReferred || isReferral(request.url, url) };
+}
+
+function checkScheme({ protocol }: URL): void {
+  if (protocol !== "http:" && protocol !== "https:")
+    throw new ImageError("unsupported", `the registry leads to ${protocol}, which is not followed`);
 }
 
 function networkError(url: URL, error: unknown): ImageError {
+  if (error instanceof ImageError) return error;
   const text =
     error instanceof Error ? error.message || String((error as { code?: string }).code) : String(error);
   return new ImageError("network", `cannot reach ${url.host}: ${text}`, { cause: error });

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createKeyedMutex } from "../../lib/keyed-mutex.ts";
 import { writeFileAtomic } from "../content/write-file-atomic.ts";
@@ -32,7 +32,9 @@ export async function openRootfsStore(options: {
 }): Promise<RootfsStore> {
   const { layers, mode } = options;
   const directory = join(options.dataDir, "rootfs");
-  await mkdir(directory, { recursive: true, mode: 0o711 });
+  // Root's alone: a container may leave a program there that makes root of whoever runs it, on the machine too.
+  await mkdir(directory, { recursive: true });
+  await chmod(directory, 0o700);
   const records = new Map<string, RootfsRecord>();
   const mutex = createKeyedMutex();
 

@@ -12,12 +12,16 @@ const failedMount = {
 };
 
 const cases: readonly (readonly [string, Partial<StatusFacts>, string | undefined])[] = [
-  ["no sandbox", {}, "no pod sandbox exists"],
-  ["a ready sandbox", { observed: observe([]) }, undefined],
-  ["a lost sandbox", { observed: observe([], [lost]) }, "pod sandbox is not ready"],
-  ["a sandbox without address", { observed: observe([], [withoutIp]) }, "pod sandbox has no IP address"],
+  ["3085-1 no sandbox", {}, "no pod sandbox exists"],
+  ["3085-1 a ready sandbox", { observed: observe([]) }, undefined],
+  ["3085-5 a lost sandbox", { observed: observe([], [lost]) }, "pod sandbox is not ready"],
   [
-    "the same on the host's network",
+    "3085-1 a sandbox without address",
+    { observed: observe([], [withoutIp]) },
+    "pod sandbox has no IP address",
+  ],
+  [
+    "3085-1 the same on the host's network",
     { pod: makePod({ spec: { hostNetwork: true } }), observed: observe([], [withoutIp]) },
     undefined,
   ],

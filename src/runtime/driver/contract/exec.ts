@@ -81,18 +81,20 @@ export function describeExec(bench: () => ContractBench): void {
     it("is killed with everything it started", async () => {
       const spec = await bench().started({ args: ["sleep", "100"] });
       const abort = new AbortController();
-      const process = await bench().driver.exec(spec.id, {
-        args: ["sh", "-c", "setsid sh -c 'sleep 1001' & sleep 1002 & sleep 1003"],
+      // Other tests on the machine have sleepers too.
+      const seconds = 1_000_000 + process.pid;
+      const child = await bench().driver.exec(spec.id, {
+        args: ["sh", "-c", `setsid sh -c 'sleep ${seconds}.1' & sleep ${seconds}.2 & sleep ${seconds}.3`],
         terminal: false,
         stdin: false,
         signal: abort.signal,
       });
-      process.stdout.resume();
-      process.stderr?.resume();
-      const sleepers = () => bench().processesWith(/^sleep 100[123] $/);
+      child.stdout.resume();
+      child.stderr?.resume();
+      const sleepers = () => bench().processesWith(new RegExp(`^sleep ${seconds}\\.[123] $`));
       await until(() => sleepers().length === 3);
       abort.abort();
-      expect(await process.exitCode).toBe(137);
+      expect(await child.exitCode).toBe(137);
       await until(() => sleepers().length === 0);
       expect((await bench().driver.state(spec.id)).kind).toBe("running");
     });

@@ -22,6 +22,26 @@ export function describeRestart(bench: () => ContractBench): void {
       expect(readLog(ends.logPath).map(({ text }) => text)).toEqual(["last words"]);
     });
 
+    it("gives the streams and the terminal of its containers to the next one", async () => {
+      const pipes = await bench().started({ args: ["cat"], stdin: true });
+      const terminal = await bench().started({
+        args: ["sh", "-c", "read x; stty size; echo got $x; read x"],
+        stdin: true,
+        terminal: true,
+      });
+      await bench().reopen({ pauseMs: 0 });
+      const first = await bench().attach(pipes.id);
+      first.streams.stdin?.write("after\n");
+      await until(() => first.out() === "after\n");
+      first.streams.close();
+      const second = await bench().attach(terminal.id);
+      await second.streams.resize(99, 33);
+      second.streams.stdin?.write("word\n");
+      await until(() => /33 99\s+got word/.test(second.out()));
+      second.streams.close();
+      expect((await bench().driver.state(terminal.id)).kind).toBe("running");
+    });
+
     it("says 255 when the monitor was killed too", async () => {
       const spec = await bench().started({ args: ["sleep", "100"] });
       for (const pid of bench().monitorsOf(spec.id)) process.kill(pid, "SIGKILL");

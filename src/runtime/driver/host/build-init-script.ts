@@ -3,8 +3,9 @@ import { quote } from "../../process/quote.ts";
 import { decideCapabilities } from "../capabilities.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { completeEnv, type OciFacts } from "../oci/build-oci-config.ts";
-import { insideTool, toolsInside } from "./host-tools.ts";
-import type { HostMount } from "./plan-host-mounts.ts";
+import { insideTool } from "./host-tools.ts";
+import { type HostMount, oldRoot } from "./plan-host-mounts.ts";
+import { toolsInside } from "./seal-program.ts";
 
 export interface InitScript {
   readonly spec: ContainerSpec;
@@ -18,8 +19,6 @@ export interface InitScript {
   readonly cgroupDirs: readonly string[];
 }
 
-const oldRoot = "/dev/.old-root";
-
 /**
  * What turns a shell in fresh namespaces into the container's program. Descriptor 3 says when to go on, 4 is told
  * that all is ready; both are closed before the program runs. Every word that comes from outside is quoted.
@@ -29,6 +28,8 @@ export function buildInitScript(script: InitScript): string {
   const inRoot = (path: string) => quote(path === "/" ? root : `${root}${path}`);
   return [
     "set -e",
+    // What runs inside before privileges are dropped must not go looking for the image's locales.
+    "export LC_ALL=C",
     // The number 0 stands for who writes it.
     ...script.cgroupDirs.map((dir) => `echo 0 > ${quote(`${dir}/cgroup.procs`)}`),
     ...(spec.oomScoreAdj === undefined
@@ -52,7 +53,8 @@ export function buildInitScript(script: InitScript): string {
     ...(spec.readonlyRootfs ? [`mount -o remount,bind,ro ${quote(root)}`] : []),
     `pivot_root ${quote(root)} ${inRoot(oldRoot)}`,
     "cd /",
-    `${insideTool("umount").join(" ")} -l ${oldRoot}`,
+    // By itself: a helper for a type of file system would be one of the image's programs.
+    `${insideTool("umount").join(" ")} -i -l ${oldRoot}`,
     `${insideTool("rmdir").join(" ")} ${oldRoot}`,
     "echo ready >&4",
     "read go <&3",
@@ -123,9 +125,12 @@ export function insideCommand(
   const { uid, gid, additionalGids } = spec.user;
   return [
     ...insideTool("setpriv"),
-    `--reuid=${uid}`,
-    `--regid=${gid}`,
-    additionalGids.length > 0 ? `--groups=${additionalGids.join(",")}` : "--clear-groups",
+    // With a sign: setpriv takes a plain number for a name first, and the image may have somebody of that name.
+    `--reuid=+${uid}`,
+    `--regid=+${gid}`,
+    additionalGids.length > 0
+      ? `--groups=${additionalGids.map((id) => `+${id}`).join(",")}`
+      : "--clear-groups",
     `--bounding-set=${["-all", ...capabilities.map((name) => `+${name.toLowerCase()}`)].join(",")}`,
     "--inh-caps=-all",
     ...(spec.security.noNewPrivileges ? ["--no-new-privs"] : []),

@@ -42,7 +42,7 @@ export interface HostDriverOptions {
 export async function createHostDriver(options: HostDriverOptions): Promise<Driver> {
   const { layout, clock } = options;
   const state = await openStateDir(options.stateDir);
-  const toolsDir = join(options.stateDir, "tools");
+  const toolsDir = join(options.stateDir, "sealed-tools");
   const devDir = join(options.stateDir, "dev");
   const machine = gatherMachineFacts(layout);
   const exits = createExitWatch(state.exits, { clock, slowPollMs: 5000 });

@@ -37,6 +37,7 @@ export function execHost(exec: HostExec): ExecProcess {
   ];
   const script = [
     ...dirs.map((dir) => `echo 0 > ${quote(`${dir}/cgroup.procs`)}`),
+    "export LC_ALL=C",
     `exec ${words.map(quote).join(" ")}`,
   ];
   const [command, ...args] = withoutInheritedFiles(["sh", "-c", script.join("\n")]);

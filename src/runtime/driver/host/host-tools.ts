@@ -1,11 +1,9 @@
-import { copyFile, mkdir, realpath, rename, rm, symlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { chmod, copyFile, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { DriverError } from "../driver-error.ts";
 import { findProgram } from "../find-program.ts";
 import { mustRun } from "../run-command.ts";
-
-/** Where a container of the host driver finds the programs that drop its privileges. */
-export const toolsInside = "/dev/.kindling";
+import { nameServiceFile, sealProgram, toolsInside } from "./seal-program.ts";
 
 /** Programs that run after the root has changed, with the host's libraries. */
 const carried = ["setpriv", "env", "umount", "rmdir"];
@@ -32,13 +30,26 @@ export async function prepareTools(dir: string): Promise<void> {
   await replaceDir(dir, async (making) => {
     for (const name of carried) {
       const path = findProgram(name) ?? name;
-      await copyFile(await realpath(path), join(making, name));
+      await carry(path, join(making, name));
       for (const library of parseLdd(await mustRun("ldd", [path]))) {
         const target = /^ld-|^ld\d*\.so/.test(basename(library)) ? "ld.so" : basename(library);
-        await copyFile(await realpath(library), join(making, target));
+        await carry(library, join(making, target));
+        // Before glibc 2.34, what reads /etc/passwd was a library of its own, loaded by name.
+        const names = "libnss_files.so.2";
+        if (target === "libc.so.6")
+          await carry(join(dirname(library), names), join(making, names)).catch(() => {});
       }
     }
+    await writeFile(join(making, basename(nameServiceFile)), "passwd: files\ngroup: files\n");
   });
+}
+
+/** A copy that looks nothing up among the image's files, and is nobody's way to become root. */
+async function carry(from: string, to: string): Promise<void> {
+  await copyFile(await realpath(from), to);
+  await chmod(to, 0o755);
+  const sealed = sealProgram(await readFile(to));
+  if (sealed) await writeFile(to, sealed);
 }
 
 const devices = ["null 1 3", "zero 1 5", "full 1 7", "random 1 8", "urandom 1 9", "tty 5 0"];
@@ -84,5 +95,5 @@ export function parseLdd(text: string): string[] {
 
 /** The words that run a carried program inside. */
 export function insideTool(name: string): string[] {
-  return [`${toolsInside}/ld.so`, "--library-path", toolsInside, `${toolsInside}/${name}`];
+  return [`${toolsInside}/ld.so`, "--inhibit-cache", "--library-path", toolsInside, `${toolsInside}/${name}`];
 }

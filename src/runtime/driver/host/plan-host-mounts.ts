@@ -3,6 +3,10 @@ import { posix } from "node:path";
 import type { ContainerSpec } from "../driver.ts";
 import { DriverError } from "../driver-error.ts";
 import { type ContainerTree, ensureTarget, hostPath, resolveInTree } from "./resolve-in-root.ts";
+import { toolsInside } from "./seal-program.ts";
+
+/** Where the machine's own root is inside, for the moment between the change of root and its end. */
+export const oldRoot = "/dev/.old-root";
 
 export type HostMount =
   | {
@@ -38,6 +42,12 @@ export function planHostMounts(spec: ContainerSpec): HostMount[] {
     const source = statSync(mount.source, { throwIfNoEntry: false });
     if (!source) throw new DriverError("invalid", `mount source ${mount.source} does not exist`);
     const target = resolveInTree(tree, mount.destination);
+    if (holdsTools(target)) {
+      throw new DriverError(
+        "unsupported",
+        `the host driver cannot mount anything at ${target}: what drops the container's privileges is there`,
+      );
+    }
     if (!isVirtual(target)) ensureTarget(tree, target, source.isDirectory() ? "directory" : "file");
     mounted.push({ destination: target, source: mount.source });
     plan.push({
@@ -85,6 +95,14 @@ function standardMounts(spec: ContainerSpec): [string, string, string][] {
     ["/dev/shm", "tmpfs", "nosuid,noexec,nodev,mode=1777,size=65536k"],
     ["/dev/mqueue", "mqueue", "nosuid,noexec,nodev"],
   ];
+}
+
+/** Whoever fills the directory of these tools decides what runs as root. */
+function holdsTools(target: string): boolean {
+  return [toolsInside, oldRoot].some(
+    (path) =>
+      target === "/" || path === target || path.startsWith(`${target}/`) || target.startsWith(`${path}/`),
+  );
 }
 
 function isVirtual(target: string): boolean {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../lib/clock.ts";
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
@@ -18,28 +18,29 @@ import { createExitWatch } from "../exit-watch.ts";
 import { type CgroupLayout, containerCgroup } from "../linux/cgroup-layout.ts";
 import { readOomKills } from "../linux/cgroup-usage.ts";
 import { commandLine, identify, isAlive } from "../linux/process-info.ts";
+import { hasOwnMonitor, openOutputPumps } from "../monitor/output-pumps.ts";
 import { removeContainer } from "../remove-container.ts";
 import { mustRun } from "../run-command.ts";
 import { buildOciConfig } from "./build-oci-config.ts";
-import { createWithConmon, tellConmon } from "./conmon.ts";
-import { attachToConmon } from "./conmon-attach.ts";
+import { createConmonMonitor } from "./conmon-monitor.ts";
 import { gatherContainerFacts, gatherMachineFacts } from "./gather-facts.ts";
 import { execOci } from "./oci-exec.ts";
+import type { OciMonitor } from "./oci-monitor.ts";
 import type { OciRuntime } from "./oci-runtime.ts";
+import { createPipeMonitor } from "./pipe-monitor.ts";
 import { releaseInit } from "./release-init.ts";
 
 export interface OciDriverOptions {
   readonly stateDir: string;
   readonly runtime: { readonly name: string; readonly path: string };
-  readonly conmon: string;
+  /** Without it a monitor of our own stays with each container. */
+  readonly conmon: string | undefined;
   readonly layout: CgroupLayout;
   readonly clock: Clock;
   readonly limitations: readonly string[];
 }
 
-const logReopenTimeoutMs = 5000;
-
-/** Containers by an OCI runtime (runc, crun), each watched over by conmon. */
+/** Containers by an OCI runtime (runc, crun), each watched over by a monitor. */
 export async function createOciDriver(options: OciDriverOptions): Promise<Driver> {
   const { layout, clock } = options;
   const state: StateDir = await openStateDir(options.stateDir);
@@ -48,6 +49,12 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
   const exits = createExitWatch(state.exits, { clock, slowPollMs: 5000 });
   const oneAtATime = createKeyedMutex();
 
+  const conmon = createConmonMonitor({ conmon: options.conmon, runtime, exitsDir: state.exits, clock });
+  const pipes = createPipeMonitor({ runtime, pumps: await openOutputPumps({ state, clock }) });
+  /** Containers stay with the monitor they have, also when conmon came or went meanwhile. */
+  const monitorOf = (containerId: string): OciMonitor =>
+    hasOwnMonitor(state.container(containerId).dir) ? pipes : conmon;
+
   const cgroupOf = (spec: ContainerSpec) => containerCgroup(spec.cgroupParent, spec.id);
   const execFifo = (containerId: string) => join(runtime.root, containerId, "exec.fifo");
 
@@ -55,7 +62,7 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     const files = state.container(containerId);
     const spec = await readSpec(files);
     if (!spec) return { kind: "missing" };
-    return readContainerState({
+    const now = await readContainerState({
       files,
       clock,
       // A daemon killed between the two halves of `start` leaves the pipe behind, but not runc's init.
@@ -63,6 +70,9 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
         existsSync(execFifo(containerId)) && (runtime.name !== "runc" || commandLine(pid).at(-1) === "init"),
       oomKills: () => readOomKills(layout, cgroupOf(spec)),
     });
+    // Who asks why it ended reads the log next: all of it shall be there.
+    if (now.kind === "exited") await monitorOf(containerId).settled(containerId);
+    return now;
   }
 
   async function runningPid(containerId: string): Promise<number> {
@@ -77,6 +87,7 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     const files = state.container(containerId);
     const spec = await readSpec(files);
     const cgroup = containerCgroup(spec?.cgroupParent ?? "", containerId);
+    const monitor = monitorOf(containerId);
     await removeContainer({
       containerId,
       files,
@@ -85,6 +96,7 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
       clock,
       also: [join(runtime.root, containerId)],
     });
+    await monitor.removed(containerId);
   }
 
   async function create(spec: ContainerSpec): Promise<void> {
@@ -98,15 +110,7 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     try {
       await writeWhole(files.spec, JSON.stringify(spec));
       await writeFile(join(files.dir, "config.json"), JSON.stringify(config), { mode: 0o600 });
-      // conmon would make it readable for root alone.
-      if (spec.logPath) await writeFile(spec.logPath, "", { flag: "a", mode: 0o640 });
-      const { pid, monitorPid } = await createWithConmon({
-        conmon: options.conmon,
-        runtime,
-        spec,
-        bundle: files.dir,
-        exitsDir: state.exits,
-      });
+      const { pid, monitorPid } = await (options.conmon ? conmon : pipes).create({ spec, files });
       const [container, monitor] = [identify(pid), identify(monitorPid)];
       if (!container || !monitor) throw new Error("the container's process died at once");
       await writeWhole(files.made, JSON.stringify({ container, monitor, madeAt: clock.now() }));
@@ -139,7 +143,10 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     remove: (containerId) => oneAtATime.run(containerId, () => remove(containerId)),
     state: stateOf,
     ...createCommonOperations({ state, stateOf, exits, layout, clock }),
-    close: async () => exits.close(),
+    async close() {
+      exits.close();
+      await pipes.close();
+    },
 
     async exec(containerId, execOptions) {
       await runningPid(containerId);
@@ -157,24 +164,16 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     async attach(containerId) {
       const spec = await specOf(state, containerId);
       try {
-        return await attachToConmon(state.container(containerId).dir, spec);
+        return await monitorOf(containerId).attach({ spec, files: state.container(containerId) });
       } catch (error) {
         throw driverFailed(`container ${containerId}`, error);
       }
     },
 
     async reopenLog(containerId) {
-      const { logPath } = await specOf(state, containerId);
+      const spec = await specOf(state, containerId);
       await runningPid(containerId);
-      if (!logPath || existsSync(logPath)) return;
-      await tellConmon(state.container(containerId).dir, { kind: "reopenLog" });
-      const deadline = clock.now() + logReopenTimeoutMs;
-      while (!existsSync(logPath)) {
-        if (clock.now() > deadline)
-          throw driverFailed(`log of container ${containerId}`, "conmon did not reopen it");
-        await clock.sleep(5);
-      }
-      await chmod(logPath, 0o640);
+      await monitorOf(containerId).reopenLog({ spec, files: state.container(containerId) });
     },
   };
 }

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { createMetrics, exponentialBuckets } from "./metrics.ts";
+
+test("counters, by their labels", () => {
+  const metrics = createMetrics();
+  const tries = { name: "tries_total", help: "Tries" };
+  metrics.counter(tries, { result: "good" }).add();
+  metrics.counter(tries, { result: 'with "quotes" \\ and\nlines' });
+  metrics.counter(tries, { result: "good" }).add();
+  expect(metrics.text()).toBe(
+    [
+      "# HELP tries_total Tries",
+      "# TYPE tries_total counter",
+      'tries_total{result="good"} 2',
+      'tries_total{result="with \\"quotes\\" \\\\ and\\nlines"} 0',
+      "",
+    ].join("\n"),
+  );
+});
+
+test("histograms, with what fell behind the last bucket", () => {
+  const metrics = createMetrics();
+  const cell = metrics.histogram({ name: "took_seconds", help: "Time", buckets: [0.1, 1] }, { of: "a" });
+  for (const value of [0.1, 0.5, 2, -1]) cell.observe(value);
+  expect(metrics.text().split("\n").slice(2)).toEqual([
+    'took_seconds_bucket{of="a",le="0.1"} 2',
+    'took_seconds_bucket{of="a",le="1"} 3',
+    'took_seconds_bucket{of="a",le="+Inf"} 4',
+    'took_seconds_sum{of="a"} 2.6',
+    'took_seconds_count{of="a"} 4',
+    "",
+  ]);
+});
+
+test("gauges are read when somebody asks, and only as long as they are there", () => {
+  const metrics = createMetrics();
+  let depth = 1;
+  const metric = { name: "depth", help: "Depth" };
+  const remove = metrics.gauge(metric, () => [[{ name: "a" }, depth]]);
+  metrics.gauge(metric, () => [[{}, 7]]);
+  depth = 3;
+  expect(metrics.text().split("\n").slice(2)).toEqual(['depth{name="a"} 3', "depth 7", ""]);
+  remove();
+  expect(metrics.text().split("\n").slice(2)).toEqual(["depth 7", ""]);
+});
+
+test("buckets read as they are written", () => {
+  expect(exponentialBuckets(1e-8, 10, 12).map(String)).toEqual([
+    "1e-8",
+    "1e-7",
+    "0.000001",
+    "0.00001",
+    "0.0001",
+    "0.001",
+    "0.01",
+    "0.1",
+    "1",
+    "10",
+    "100",
+    "1000",
+  ]);
+  expect(exponentialBuckets(0.001, 2, 3)).toEqual([0.001, 0.002, 0.004]);
+});

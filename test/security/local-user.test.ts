@@ -1,0 +1,50 @@
+import { lstatSync, readdirSync, type Stats } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { makeTemporaryFolder } from "../support/temporary-folder.ts";
+import { startUp, type UpProcess } from "../support/up-process.ts";
+
+const folder = makeTemporaryFolder();
+const dataDir = join(folder.path, "data");
+let up: UpProcess;
+
+beforeAll(async () => {
+  up = await startUp(["--data-dir", dataDir, "--dashboard", "off"]);
+});
+afterAll(async () => {
+  await up?.kill("SIGTERM");
+  folder.remove();
+});
+
+/** Everything that somebody who knows its name gets at: names can be guessed, or read in /proc/mounts. */
+function* withinReach(directory: string): Generator<{ path: string; stat: Stats }> {
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name);
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (!stat) continue;
+    yield { path, stat };
+    if (stat.isDirectory() && stat.mode & 0o001) yield* withinReach(path);
+  }
+}
+
+test("another user of the machine finds nothing in the data directory to read, write, talk to or become root by", () => {
+  expect(lstatSync(dataDir).mode & 0o777).toBe(0o711);
+  const found = [...withinReach(dataDir)];
+  expect(found.length).toBeGreaterThan(3);
+  const open = found.filter(({ path, stat }) => {
+    const mode = stat.mode & 0o7777;
+    if (stat.isSymbolicLink() || stat.isCharacterDevice()) return false;
+    const readable = stat.isSocket() ? 0 : 0o004;
+    return mode & 0o6002 || (mode & readable && !isOfDriver(path));
+  });
+  expect(open.map(({ path }) => path)).toEqual([]);
+});
+
+/** Copies of the machine's own programs, and what was found out about them: nothing of a container. */
+function isOfDriver(path: string): boolean {
+  return path.includes("/runtime/driver/");
+}
+
+test("the kubeconfig is its owner's alone", () => {
+  expect(lstatSync(up.kubeconfig).mode & 0o777).toBe(0o600);
+});

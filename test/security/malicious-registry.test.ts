@@ -1,0 +1,123 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createTransport } from "../../src/runtime/registry/transport.ts";
+import {
+  type FakeRegistry,
+  type FakeRegistryOptions,
+  layerOf,
+  startFakeRegistry,
+} from "../support/fake-registry.ts";
+import { type ImagesFixture, openImages, pullAll } from "../support/images.ts";
+
+const layer = layerOf("data", "content");
+let fixture: ImagesFixture;
+const registries: FakeRegistry[] = [];
+const servers: Server[] = [];
+
+beforeEach(async () => {
+  fixture = await openImages();
+});
+afterEach(async () => {
+  for (const registry of registries.splice(0)) await registry.stop();
+  for (const server of servers.splice(0)) server.close();
+  await fixture.remove();
+});
+
+async function startRegistry(options: Partial<FakeRegistryOptions> = {}): Promise<FakeRegistry> {
+  const registry = await startFakeRegistry({ layers: [layer], ...options });
+  registries.push(registry);
+  return registry;
+}
+
+/** Some other service of the network. */
+async function startService(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("a registry that says where to get a token", () => {
+  test("does not get a credential sent on to where that leads", async () => {
+    const seen: string[] = [];
+    const thief = await startService((request, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      response.end('{"token":"x"}');
+    });
+    const door = await startService((_, response) => response.writeHead(307, { location: thief }).end());
+    const { reference } = await startRegistry({
+      handle(_, response) {
+        response.writeHead(401, { "www-authenticate": `Bearer realm="${door}/token"` }).end();
+        return true;
+      },
+    });
+    const pull = pullAll(fixture.images, { reference, auth: { identityToken: "secret" } });
+    await expect(pull).rejects.toThrow("credentials are not sent there");
+    expect(seen).toEqual([]);
+  });
+
+  test.each(["file:///etc/passwd", "ftp://127.0.0.1/x", "unix:///run/docker.sock"])(
+    "is not followed to %s",
+    async (realm) => {
+      const { reference } = await startRegistry({
+        handle(_, response) {
+          response.writeHead(401, { "www-authenticate": `Bearer realm="${realm}"` }).end();
+          return true;
+        },
+      });
+      await expect(pullAll(fixture.images, { reference })).rejects.toThrow("which is not followed");
+    },
+  );
+});
+
+describe("an address that a registry named", () => {
+  test.each(["127.0.0.1", "localhost"])("is not %s, unless the registry is there itself", async (name) => {
+    let asked = 0;
+    const service = new URL(
+      await startService((_, response) => {
+        asked++;
+        response.end("secret");
+      }),
+    );
+    service.hostname = name;
+    const transport = createTransport();
+    const { signal } = new AbortController();
+    try {
+      const call = transport.send({ url: service, isReferred: true, signal });
+      await expect(call).rejects.toThrow("an address of this machine alone");
+      expect(asked).toBe(0);
+      const { status, body } = await transport.send({ url: service, signal });
+      body.resume();
+      expect(status).toBe(200);
+    } finally {
+      transport.close();
+    }
+  });
+});
+
+test("an image that lies about a layer does not spoil the same layer for another image", async () => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const isBlob = (url: string | undefined, { layers }: FakeRegistry) =>
+    url?.endsWith(layers[0]?.digest ?? "?");
+  const liar = await startRegistry({
+    lie: { diffId: `sha256:${"0".repeat(64)}` },
+    async handle(request) {
+      if (isBlob(request.url, liar)) await held;
+      return false;
+    },
+  });
+  const honest = await startRegistry();
+  const lie = pullAll(fixture.images, { reference: liar.reference });
+  const failed = expect(lie).rejects.toMatchObject({ code: "digestMismatch" });
+  await expect.poll(() => liar.requests.some(({ path }) => isBlob(path, liar))).toBe(true);
+  const pulled = pullAll(fixture.images, { reference: honest.reference });
+  // Manifest and configuration: next is the layer, which the other pull is still busy with.
+  await expect.poll(() => honest.requests.length).toBe(2);
+  release();
+  await failed;
+  expect((await pulled).at(-1)).toMatchObject({ kind: "done" });
+});
