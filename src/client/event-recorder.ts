@@ -2,8 +2,10 @@ import type { Event, KubeObject } from "../api/objects.ts";
 import { StatusError } from "../api/status-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { createWakeUp } from "../lib/wake-up.ts";
 import type { Client } from "./client.ts";
-import { type CorrelatedEvent, createEventCorrelator } from "./event-correlator.ts";
+import { createEventCorrelator } from "./event-correlator.ts";
+import { createEventQueue, type EventWriting } from "./event-queue.ts";
 import { type EventToRecord, makeEvent } from "./make-event.ts";
 import { withDeadline } from "./with-deadline.ts";
 
@@ -24,18 +26,18 @@ export interface EventRecorderOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random?: () => number;
+  /** How many events may be on their way at once; one unless told. Those about one object go one after the other. */
+  readonly writers?: number;
 }
 
 export interface RunningEventRecorder extends EventRecorder {
-  /** Writes events, in order, until the signal aborts; then tries once to write those that are left. */
+  /** Writes events, those about one object in order, until the signal aborts; then tries once to write those that are left. */
   run(signal: AbortSignal): Promise<void>;
   /** How many could not be written. Those that say too much about one object are not among them. */
   dropped(): number;
   /** How long the newest write took, or takes so far: how busy the server is, as seen from here. */
   writeMs(): number;
 }
-
-type Writing = Exclude<CorrelatedEvent, { kind: "spam" }>;
 
 const maxQueued = 1_000;
 const maxTries = 12;
@@ -45,14 +47,15 @@ const slowestRetryMs = 10_000;
 const lastWordsMs = 2_000;
 
 export function createEventRecorder(options: EventRecorderOptions): RunningEventRecorder {
-  const { client, component, host, clock, logger, random = Math.random } = options;
+  const { client, component, host, clock, logger, random = Math.random, writers = 1 } = options;
   const correlator = createEventCorrelator();
   const source = { component, ...(host && { host }) };
-  const queue: Writing[] = [];
-  let wake: (() => void) | undefined;
+  const queue = createEventQueue(maxQueued);
+  const work = createWakeUp();
   let dropped = 0;
   let lastWriteMs = 0;
-  let writingSince: number | undefined;
+  /** When each that is on its way was begun, the oldest first. */
+  const begun = new Map<EventWriting, number>();
   let lastName = 0n;
 
   /** The clock counts milliseconds, names count nanoseconds: the rest is chance, and never the same twice. */
@@ -74,7 +77,7 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
     });
   }
 
-  async function write(writing: Writing, signal: AbortSignal): Promise<void> {
+  async function write(writing: EventWriting, signal: AbortSignal): Promise<void> {
     const { event } = writing;
     if (writing.kind === "patch") {
       try {
@@ -90,8 +93,8 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
     await client.create("events", event, { signal });
   }
 
-  /** Tries until it is written or hopeless. Those behind it wait: they would fare no better. */
-  async function writePatiently(writing: Writing, signal: AbortSignal): Promise<void> {
+  /** Tries until it is written or hopeless. */
+  async function writePatiently(writing: EventWriting, signal: AbortSignal): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await write(writing, signal);
@@ -104,16 +107,36 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
     }
   }
 
+  async function writeEvents(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const more = work.next();
+      const next = queue.take();
+      if (!next) {
+        await more.orAt(Number.POSITIVE_INFINITY, { clock, signal }).catch(() => {});
+        continue;
+      }
+      const startedAt = clock.now();
+      begun.set(next, startedAt);
+      await writePatiently(next, signal).catch(() => {});
+      begun.delete(next);
+      lastWriteMs = clock.now() - startedAt;
+      // Stopped in the middle, it is among those that are left.
+      if (!signal.aborted) queue.done(next);
+      work.wake();
+    }
+  }
+
   async function writeLastWords(): Promise<void> {
+    const left = queue.drain();
     try {
       await withDeadline({ clock, timeoutMs: lastWordsMs }, async (signal) => {
-        for (let next = queue[0]; next; next = queue[0]) {
+        for (let next = left[0]; next; next = left[0]) {
           await write(next, signal);
-          queue.shift();
+          left.shift();
         }
       });
     } catch (error) {
-      for (const left of queue.splice(0)) drop(left.event, "the recorder stopped", error);
+      for (const { event } of left) drop(event, "the recorder stopped", error);
     }
   }
 
@@ -123,29 +146,17 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
       const made = makeEvent(about, event, { source, now, nanoseconds: nextName(now) });
       const correlated = correlator.correlate(made, now);
       if (correlated.kind === "spam") return;
-      if (queue.length >= maxQueued) return drop(correlated.event, "too many events are waiting");
-      queue.push(correlated);
-      wake?.();
+      const unheard = queue.add(correlated);
+      if (unheard) drop(unheard.event, "too many events are waiting");
+      work.wake();
     },
     dropped: () => dropped,
-    writeMs: () => Math.max(lastWriteMs, writingSince === undefined ? 0 : clock.now() - writingSince),
+    writeMs() {
+      const [oldest] = begun.values();
+      return Math.max(lastWriteMs, oldest === undefined ? 0 : clock.now() - oldest);
+    },
     async run(signal) {
-      signal.addEventListener("abort", () => wake?.(), { once: true });
-      while (!signal.aborted) {
-        const next = queue[0];
-        if (next) {
-          // It stays at the head until it is written: stopped in the middle, it is among those that are left.
-          writingSince = clock.now();
-          await writePatiently(next, signal).catch(() => {});
-          lastWriteMs = clock.now() - writingSince;
-          writingSince = undefined;
-          if (!signal.aborted) queue.shift();
-        } else {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
-      }
+      await Promise.all(Array.from({ length: writers }, () => writeEvents(signal)));
       await writeLastWords();
     },
   };

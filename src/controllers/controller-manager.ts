@@ -89,7 +89,7 @@ function createRecorders(deps: Pick<EventRecorderOptions, "client" | "clock" | "
   const recorders: ReturnType<typeof createEventRecorder>[] = [];
   return {
     create(component: string) {
-      const recorder = createEventRecorder({ ...deps, component });
+      const recorder = createEventRecorder({ ...deps, component, writers: 4 });
       recorders.push(recorder);
       return recorder;
     },

@@ -12,7 +12,7 @@ export interface Metrics {
   text(): string;
 }
 
-export interface Metric {
+interface Metric {
   readonly name: string;
   readonly help: string;
 }

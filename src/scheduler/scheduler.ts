@@ -44,7 +44,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const stopped = AbortSignal.any([signal, ended.signal]);
       // Everything under way listens to it.
       setMaxListeners(0, stopped);
-      const own = createEventRecorder({ client, component: schedulerName, clock, logger });
+      const own = createEventRecorder({
+        client,
+        component: schedulerName,
+        clock,
+        logger,
+        writers: eventWriters,
+      });
       const recording = own.run(stopped);
       try {
         await runScheduler({ ...options, recorder: options.recorder ?? own, schedulerName }, stopped);
@@ -58,6 +64,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
 type Deps = SchedulerOptions & Required<Pick<SchedulerOptions, "schedulerName" | "recorder">>;
 
+/** One event for each pod that gets a node: one at a time they would fall behind. */
+const eventWriters = 8;
 /** Pods whose outcomes are written at the same time. */
 const maxWriting = 64;
 /** How long decisions may follow each other before others in this process get their turn. */

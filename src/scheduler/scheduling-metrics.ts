@@ -1,7 +1,7 @@
 import { type Counter, exponentialBuckets, type Histogram, type Metrics } from "../lib/metrics.ts";
 
 /** How an attempt to give a pod a node ended. */
-export type AttemptResult = "scheduled" | "unschedulable" | "error";
+type AttemptResult = "scheduled" | "unschedulable" | "error";
 
 /** An attempt, and those before it; times in milliseconds. */
 export interface Attempt {

@@ -29,8 +29,15 @@ const isWorking = (run: KindlingRun) => run.output.stdout.includes("controllers 
 
 test("3541-8 kill -9 at random during rollouts: one pod of an identity at a time, and the rollout ends", async () => {
   await cluster.create("killed", { spec: { updateStrategy: { type: "EnforcedRollingUpdate" } } });
+  // Long enough to see one that does not wait for the end of the other.
+  cluster.simulated.rules.add({ match: { pod: "killed-*" }, container: { stopDelayMs: 500 } });
+  const all = (image: string) => [0, 1, 2].map((ordinal) => `killed-${ordinal}=${image} ready`);
+  // There is something to replace, however early the others are killed.
+  const first = await start("--no-leader-elect");
+  await cluster.untilPicture("killed", all("web:1"));
+  await end(first, "SIGKILL");
   const log = await cluster.follow("killed");
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < 4; round++) {
     await cluster.setImage("killed", round % 2 === 0 ? `web:${round}` : `Broken:${round}`);
     const run = await start("--no-leader-elect");
     await cluster.until("it works", async () => isWorking(run));
@@ -39,10 +46,7 @@ test("3541-8 kill -9 at random during rollouts: one pod of an identity at a time
   }
   await cluster.setImage("killed", "web:last");
   const last = await start("--no-leader-elect");
-  await cluster.untilPicture(
-    "killed",
-    [0, 1, 2].map((ordinal) => `killed-${ordinal}=web:last ready`),
-  );
+  await cluster.untilPicture("killed", all("web:last"));
   expect(await end(last, "SIGTERM")).toBe(0);
   await log.stop();
   expect(log.lines.filter((line) => line.startsWith("two"))).toEqual([]);

@@ -203,6 +203,8 @@ describe("KEP-3541, what stays and what goes", () => {
         .map(({ metadata }) => metadata.uid)
         .sort();
     await cluster.until("the first claim is there", async () => (await claimUids()).length > 0);
+    // Long enough to see one that does not wait for the end of the other.
+    cluster.simulated.rules.add({ match: { pod: "kill-*" }, container: { stopDelayMs: 500 } });
     const log = await cluster.follow("kill");
     for (let round = 0; round < 12; round++) {
       await cluster.setImage("kill", round % 3 === 1 ? brokenImage : `web:${round}`);

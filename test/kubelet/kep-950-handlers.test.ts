@@ -1,6 +1,9 @@
-import { Server as GrpcServer, ServerCredentials } from "@grpc/grpc-js";
-import { afterAll, describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
 import type { Pod } from "../../src/api/objects.ts";
+import { orderFromDaemon } from "../../src/runtime/control-server.ts";
+import { makeNodeImage } from "../../src/tour/make-image.ts";
+import type { CriRuntime } from "../support/cri-runtime.ts";
 import { probed, untilTold, useRuntimeNode } from "../support/runtime-node.ts";
 import { isReady } from "../support/simulated-node.ts";
 import { describeWithTool } from "../support/tools.ts";
@@ -8,10 +11,8 @@ import { describeWithTool } from "../support/tools.ts";
 const statusOf = (pod: Pod) => pod.status?.containerStatuses?.[0];
 const isRunning = (pod: Pod) => statusOf(pod)?.state?.running !== undefined;
 const isStarted = (pod: Pod) => statusOf(pod)?.started === true;
-const closing: (() => void)[] = [];
-afterAll(() => {
-  for (const close of closing) close();
-});
+const grpcPort = 9000;
+const nodeImage = "test.local/node:1";
 
 describeWithTool("busybox", "KEP-950 startupProbe asks real containers", () => {
   describe("with the driver host", () => handlers("host"));
@@ -26,8 +27,8 @@ function handlers(driver: "host" | "oci"): void {
     const { node } = host;
     const ports = [{ name: "web", containerPort: 8080 }];
     const web = `sleep 2; exec httpd -f -p 8080 -h /srv`;
-    const grpcPort = await serveHealth();
     const grpcProbe = { grpc: { port: grpcPort, service: "slow" } };
+    const nodePath = await importNodeImage(host.runtime);
     const pods: Record<string, object> = {
       exec: {
         containers: [
@@ -38,7 +39,9 @@ function handlers(driver: "host" | "oci"): void {
         containers: [probed({ httpGet: { port: "web", path: "/index.html" } }, web, { ports })],
       },
       "tcp-socket": { containers: [probed({ tcpSocket: { port: 8080 } }, web)] },
-      grpc: { hostNetwork: true, containers: [probed(grpcProbe, untilTold)] },
+      grpc: {
+        containers: [probed(grpcProbe, "", { image: nodeImage, command: [nodePath, "-e", healthServer] })],
+      },
     };
     const names = Object.keys(pods);
     const histories = await Promise.all(names.map((name) => node.follow(name)));
@@ -65,41 +68,39 @@ function handlers(driver: "host" | "oci"): void {
     expect((await node.untilEvent("tcp-socket", /^Startup probe failed: /)).message).toMatch(
       /dial tcp [\d.]+:8080: connect: connection refused/,
     );
-    expect((await node.untilEvent("grpc", /^Startup probe failed: /)).message).toContain(
-      'service unhealthy (responded with "NOT_SERVING")',
+    // Before it listens the connection is refused.
+    await node.untilEvent(
+      "grpc",
+      /^Startup probe failed: .*service unhealthy \(responded with "NOT_SERVING"\)/,
     );
   });
 }
 
-/** A health service on the host's network that serves two seconds after its first question. */
-async function serveHealth(): Promise<number> {
-  const server = new GrpcServer();
-  let askedAt: number | undefined;
-  const bytes = (value: Buffer) => value;
-  server.addService(
-    {
-      check: {
-        path: "/grpc.health.v1.Health/Check",
-        requestStream: false,
-        responseStream: false,
-        requestSerialize: bytes,
-        requestDeserialize: bytes,
-        responseSerialize: bytes,
-        responseDeserialize: bytes,
-      },
-    },
-    {
-      check(_call: unknown, answer: (error: null, value: Buffer) => void) {
-        askedAt ??= Date.now();
-        // The field `status`: 1 is serving, 2 is not.
-        answer(null, Buffer.of(8, Date.now() - askedAt > 2_000 ? 1 : 2));
-      },
-    },
-  );
-  closing.push(() => server.forceShutdown());
-  return new Promise((resolve, reject) => {
-    server.bindAsync("0.0.0.0:0", ServerCredentials.createInsecure(), (error, port) =>
-      error ? reject(error) : resolve(port),
-    );
+/**
+ * A health service in plain Node: the service `slow` serves from the third question on. In the answer, the field
+ * `status`: 1 is serving, 2 is not.
+ */
+const healthServer = `
+  let asked = 0;
+  const answer = (isSlow) => Buffer.of(0, 0, 0, 0, 2, 8, isSlow && ++asked > 2 ? 1 : 2);
+  process.on("SIGTERM", () => process.exit(0));
+  require("node:http2").createServer().on("stream", (stream, headers) => {
+    const question = [];
+    stream.on("data", (chunk) => question.push(chunk));
+    stream.on("end", () => {
+      const known = headers[":path"] === "/grpc.health.v1.Health/Check";
+      stream.respond({ "content-type": "application/grpc" }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": known ? "0" : "12" }));
+      stream.end(known ? answer(Buffer.concat(question).includes("slow")) : undefined);
+    });
+  }).listen(${grpcPort}, "0.0.0.0");
+`;
+
+/** An image of the Node that runs this; where Node is in it. */
+async function importNodeImage({ dataDir, directory }: CriRuntime): Promise<string> {
+  const { layout, node } = await makeNodeImage(join(directory, "node-image"), {
+    signal: AbortSignal.timeout(100_000),
   });
+  await orderFromDaemon(dataDir, { kind: "import", path: layout, tag: nodeImage });
+  return node;
 }

@@ -12,6 +12,7 @@ import { buildBusybox } from "../support/cri-runtime.ts";
 import { findTraces, networkNotes, ownBridges } from "../support/machine-traces.ts";
 import { kindlingProgram } from "../support/run-kindling.ts";
 import { describeWithTool } from "../support/tools.ts";
+import { findLeftovers, type Leftovers } from "./leftovers.ts";
 
 /** Operations in all, and how many of them run between two kills of the daemon. */
 const operations = 200;
@@ -22,6 +23,15 @@ describeWithTool("busybox", "kill -9 of the daemon in the middle of random opera
   describe("with the driver host", () => leavesNothing("host"));
 });
 
+const nothing: Leftovers = {
+  bridgePorts: [],
+  takenAddresses: [],
+  rules: [],
+  insiders: [],
+  pinnedNamespaces: [],
+  files: [],
+};
+
 function leavesNothing(driver: "oci" | "host"): void {
   test("leaves no mount, process, cgroup, interface or address, and the daemon comes back each time", async () => {
     const directory = await mkdtemp(join(tmpdir(), "kindling-crash-"));
@@ -31,6 +41,12 @@ function leavesNothing(driver: "oci" | "host"): void {
     const ids = new Set<string>();
     let daemon = await startDaemon({ dataDir, endpoint, driver });
     await buildBusybox({ dataDir, directory });
+
+    // It shows what is there, or it would show nothing afterwards either.
+    await runOnePod(client);
+    const during = await findLeftovers({ dataDir, podIds: [], bridges: await ownBridges(dataDir) });
+    for (const [kind, found] of Object.entries(during))
+      if (kind !== "rules") expect(found, kind).not.toEqual([]);
 
     let done = 0;
     let kills = 0;
@@ -60,6 +76,10 @@ function leavesNothing(driver: "oci" | "host"): void {
     for (const { id } of items) await client.runtime.removePodSandbox({ podSandboxId: id });
     expect(await client.runtime.listContainers({ filter: undefined })).toEqual({ containers: [] });
     const bridges = await ownBridges(dataDir);
+    // Before the bridge goes with the daemon: a cable that is left would then be in no bridge any more.
+    await expect
+      .poll(() => findLeftovers({ dataDir, podIds: [...ids], bridges }), { timeout: 10_000 })
+      .toEqual(nothing);
     daemon.kill("SIGTERM");
     await new Promise((resolve) => daemon.once("exit", resolve));
     client.close();
@@ -72,6 +92,11 @@ function leavesNothing(driver: "oci" | "host"): void {
     for (const kind of ["sandboxes", "containers"]) expect(readdirSync(join(dataDir, kind))).toEqual([]);
     await rm(directory, { recursive: true, force: true });
   }, 300_000);
+}
+
+async function runOnePod(client: CriClient): Promise<void> {
+  const podSandboxId = await runSandbox(client, podConfig({}));
+  await runContainer(client, podSandboxId, { command: ["sleep", "1000"] });
 }
 
 async function startDaemon(options: {

@@ -91,6 +91,39 @@ describe("PullImageWithProgress", () => {
     expect(summary.flatMap((response) => response.details)).toEqual([]);
   });
 
+  test("3542-3 forty layers: each has its stage in each report, and their figures add up to the pull's", async () => {
+    const sizes = Array.from({ length: 40 }, (_, layer) => (8 + layer) * kib);
+    registry = await startSlowRegistry({ layerBytes: sizes, pieces: 4, pauseMs: 10 });
+    const size = { granularityType: Granularity.SIZE, interval: { value: 32n * 1_024n } };
+    const responses = await pull({ ...size, verbosity: true });
+    const digests = registry.layers.map(({ digest }) => digest);
+    const bytes = registry.layers.map(({ bytes }) => bytes.length);
+    const total = bytes.reduce((sum, length) => sum + length, 0);
+    const order = ["waiting", "downloading", "verifying", "unpacking", "done"];
+    let before = digests.map(() => ({ offset: 0, stage: 0 }));
+    for (const { details, offset, total: told } of responses) {
+      expect(details.map(({ layer }) => layer)).toEqual(digests);
+      expect(details.map((layer) => Number(layer.total?.value))).toEqual(bytes);
+      expect(Number(told?.value)).toBe(total);
+      const now = details.map((layer) => ({
+        offset: Number(layer.offset?.value),
+        stage: order.indexOf(layer.stage),
+      }));
+      expect(now.reduce((sum, layer) => sum + layer.offset, 0)).toBe(Number(offset?.value));
+      // No layer ever goes back.
+      for (const [layer, { offset, stage }] of now.entries()) {
+        expect(stage).toBeGreaterThanOrEqual(before[layer]?.stage ?? 0);
+        expect(offset).toBeGreaterThanOrEqual(before[layer]?.offset ?? 0);
+      }
+      before = now;
+    }
+    expect(responses.length).toBeGreaterThan(10);
+    const first = responses[0]?.details.map(({ stage }) => stage);
+    expect(first?.filter((stage) => stage === "waiting").length).toBeGreaterThan(30);
+    expect(first).toContain("downloading");
+    expect(before).toEqual(bytes.map((offset) => ({ offset, stage: order.indexOf("done") })));
+  });
+
   test("3542-4 a stall fails with its reason, in both calls", async () => {
     registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 8, pauseMs: 20, stallAfter: 3 });
     const began = Date.now();

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { hostPlatform } from "../../src/runtime/registry/platform.ts";
 import { createTransport } from "../../src/runtime/registry/transport.ts";
 import {
   type FakeRegistry,
@@ -93,6 +94,46 @@ describe("an address that a registry named", () => {
     } finally {
       transport.close();
     }
+  });
+});
+
+describe("a manifest", () => {
+  const blob = { digest: `sha256:${"a".repeat(64)}`, size: 1 };
+  const { architecture } = hostPlatform;
+  const index = { schemaVersion: 2, manifests: [{ ...blob, platform: { os: "linux", architecture } }] };
+
+  test.each([
+    [
+      "of 1,001 layers",
+      { schemaVersion: 2, config: blob, layers: Array(1_001).fill(blob) },
+      "1000 are allowed",
+    ],
+    [
+      "with a configuration of a gigabyte",
+      { schemaVersion: 2, config: { ...blob, size: 2 ** 30 }, layers: [] },
+      "bytes",
+    ],
+    [
+      "of nine megabytes",
+      { schemaVersion: 2, config: blob, layers: [], x: "x".repeat(9 << 20) },
+      "more than",
+    ],
+    [
+      "that names a blob by a path",
+      { schemaVersion: 2, config: { ...blob, digest: "../../x" }, layers: [] },
+      "digest",
+    ],
+    ["of indexes that is not what it was said to be", index, "digest"],
+  ])("%s is refused", async (_, manifest, why) => {
+    const { reference } = await startRegistry({
+      handle(request, response) {
+        if (!request.url?.includes("/manifests/")) return false;
+        response.end(JSON.stringify(manifest));
+        return true;
+      },
+    });
+    await expect(pullAll(fixture.images, { reference })).rejects.toThrow(why);
+    expect(fixture.images.list()).toEqual([]);
   });
 });
 

@@ -133,10 +133,11 @@ export async function startStatefulSetCluster({
     },
     async follow(name) {
       const selection = { namespace: "default", labelSelector: `app=${name}` };
-      const { items, resourceVersion } = await client.list("pods", selection);
-      const alive = new Map(items.map(({ metadata }) => [metadata.name, metadata.uid]));
+      const { resourceVersion } = await client.list("pods", selection);
       const lines: string[] = [];
       const ending = new AbortController();
+      // The API cannot have two pods of one name; the node can.
+      const looking = setInterval(() => lines.push(...findTwins(simulated, name)), 5);
       const done = (async () => {
         for await (const event of client.watch("pods", {
           ...selection,
@@ -146,9 +147,6 @@ export async function startStatefulSetCluster({
           if (event.type !== "ADDED" && event.type !== "DELETED") continue;
           const { metadata, spec } = event.object;
           const line = `${metadata.name}=${spec?.containers[0]?.image}`;
-          if (event.type === "ADDED" && alive.has(metadata.name)) lines.push(`two of ${line}`);
-          if (event.type === "ADDED") alive.set(metadata.name, metadata.uid);
-          else alive.delete(metadata.name);
           lines.push(`${event.type === "ADDED" ? "+" : "-"}${line}`);
         }
       })().catch((error) => {
@@ -157,6 +155,7 @@ export async function startStatefulSetCluster({
       return {
         lines,
         async stop() {
+          clearInterval(looking);
           ending.abort();
           await done;
         },
@@ -170,6 +169,19 @@ export async function startStatefulSetCluster({
       await server.close();
     },
   };
+}
+
+/** A line for each pod of the set of which another one, of the same name, has a sandbox at the same time. */
+function findTwins({ state }: SimulatedRuntime, set: string): string[] {
+  const uids = new Map<string, string>();
+  const twins: string[] = [];
+  for (const { metadata, state: sandboxState } of state.sandboxes.values()) {
+    if (sandboxState !== "ready" || metadata.name.replace(/-\d+$/, "") !== set) continue;
+    const other = uids.get(metadata.name) ?? metadata.uid;
+    if (other !== metadata.uid) twins.push(`two of ${metadata.name}`);
+    uids.set(metadata.name, metadata.uid);
+  }
+  return twins;
 }
 
 function draw({ metadata, spec, status }: Pod): string {

@@ -3,7 +3,7 @@ import type { RuntimeChoice } from "../../cluster/node.ts";
 import { humanDuration } from "../../lib/human-duration.ts";
 import { formatBytes } from "./bytes.ts";
 import { plural } from "./plural.ts";
-import { type Paint, painter, type Tone } from "./terminal-text.ts";
+import { type Paint, painter, printable, type Tone } from "./terminal-text.ts";
 
 /** Nodes shown by name; of more, only those that are not ready. */
 const mostNodes = 8;
@@ -31,7 +31,7 @@ export function renderStatus(
       add("runtime", runtimeName(up.runtime));
     }
     if (workload) addWorkload(workload, { paint, add });
-    if (problem) add("problem", paint("red", `the API does not answer: ${problem}`));
+    if (problem) add("problem", paint("red", `the API does not answer: ${printable(problem)}`));
     if (status.state === "stopped" && containers.length > 0) {
       lines.push(
         "",
@@ -117,7 +117,7 @@ function addWorkload(
     add("", `${node.name} ${node.ready ? paint("green", "Ready") : paint("red", "NotReady")}`);
   const phases = Object.entries(pods.byPhase)
     .sort(([a], [b]) => a.localeCompare(b))
-    .map(([phase, count]) => paint(tones[phase] ?? "bold", `${count} ${phase}`));
+    .map(([phase, count]) => paint(tones[phase] ?? "bold", `${count} ${printable(phase)}`));
   add("pods", phases.length > 0 ? phases.join(", ") : "none");
   if (pods.starting > 0)
     add("", `${paint("yellow", `${pods.starting} starting`)}: kindling why POD says what each waits for`);

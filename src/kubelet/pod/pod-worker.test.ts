@@ -63,14 +63,14 @@ function setUp(probes: object, pendingHooks: readonly string[] = []) {
     specHash: () => "h",
     maxRestartDelayMs: 300_000,
     reject: () => undefined,
-    generateStatus: (facts) =>
+    generateStatus: (facts: Parameters<PodWorkerDeps["generateStatus"]>[0]) =>
       generatePodStatus({
         ...facts,
         features: defaultFeatures,
         runtimeName: "test",
         hostIps: ["192.0.2.1"],
       }),
-  } as Partial<PodWorkerDeps> as PodWorkerDeps;
+  } as unknown as PodWorkerDeps;
   const worker = createPodWorker(deps, { pod, removed: false, inApi });
   prober.onChange(() => worker.noticed());
   const stop = new AbortController();

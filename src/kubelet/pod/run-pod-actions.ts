@@ -196,19 +196,21 @@ async function makeAndStart(deps: PodActionDeps, options: StartOptions): Promise
   const record = recordFor(deps.recorder, pod, container.name);
   const runtimeHandler = deps.runtimeHandler(pod);
   const imageRef = await deps.images.ensureImage({ pod, container, runtimeHandler, signal });
-  const config = await deps.prepareContainer({
-    pod,
-    container,
-    attempt,
-    restartDelayMs: action.nextRestartDelayMs,
-    imageRef,
-    podIps: sandbox.ips,
-    volumes,
-    signal,
-  });
+  const [config, { config: sandboxConfig }] = await Promise.all([
+    deps.prepareContainer({
+      pod,
+      container,
+      attempt,
+      restartDelayMs: action.nextRestartDelayMs,
+      imageRef,
+      podIps: sandbox.ips,
+      volumes,
+      signal,
+    }),
+    deps.prepareSandbox({ pod, attempt: sandbox.attempt }),
+  ]);
   if (action.replaces)
     await deps.cri.runtime.removeContainer({ containerId: action.replaces.id }, { signal });
-  const { config: sandboxConfig } = await deps.prepareSandbox({ pod, attempt: sandbox.attempt });
   const { containerId } = await failingAs("CreateContainerError", () =>
     deps.cri.runtime.createContainer({ podSandboxId: sandbox.id, config, sandboxConfig }, { signal }),
   );

@@ -3,14 +3,14 @@ import { randomBytes } from "node:crypto";
 import { Socket } from "node:net";
 
 /** Runs programs, one after the other. */
-export interface ProgramShell {
+interface ProgramShell {
   /** Rejects with what the program has printed when it fails. */
   run(program: string, args: readonly string[]): Promise<void>;
 }
 
 const runTimeoutMs = 60_000;
-/** Between two pods that come shortly after each other it stays. */
-const idleMs = 5_000;
+/** Between two pods that come after each other it stays. */
+const idleMs = 60_000;
 
 /**
  * Programs are forked from a small shell and not from this process: to copy the page tables of a big one takes
@@ -25,11 +25,14 @@ export function createProgramShell(): ProgramShell {
   function running(): ChildProcessWithoutNullStreams {
     clearTimeout(idle);
     if (shell && shell.exitCode === null && shell.signalCode === null) return shell;
-    shell = spawn("sh", [], { cwd: "/", stdio: ["pipe", "pipe", "pipe"] });
-    // What became of it is told by its end.
-    shell.on("error", () => {});
-    shell.stdin.on("error", () => {});
-    return shell;
+    const child = spawn("sh", [], { cwd: "/", stdio: ["pipe", "pipe", "pipe"] });
+    child.on("error", () => {
+      if (shell === child) shell = undefined;
+    });
+    // Told by its end.
+    child.stdin.on("error", () => {});
+    shell = child;
+    return child;
   }
 
   function rest(child: ChildProcessWithoutNullStreams): void {
@@ -69,9 +72,11 @@ function ask(child: ChildProcessWithoutNullStreams, words: readonly string[]): P
       clearTimeout(timer);
       child.stdout.off("data", onData);
       child.off("close", onClose);
+      child.off("error", onError);
       act();
     };
     const onClose = () => settle(() => reject(new Error(`${words[0]}: its shell has ended`)));
+    const onError = (error: Error) => settle(() => reject(error));
     const onData = (chunk: Buffer) => {
       printed += chunk;
       const [, output = "", exitCode] = new RegExp(`^([^]*)${mark} (\\d+)\\n$`).exec(printed) ?? [];
@@ -85,6 +90,7 @@ function ask(child: ChildProcessWithoutNullStreams, words: readonly string[]): P
     }, runTimeoutMs);
     child.stdout.on("data", onData);
     child.on("close", onClose);
+    child.on("error", onError);
     child.stdin.write(`${words.map(quote).join(" ")} </dev/null 2>&1; echo "${mark} $?"\n`);
   });
 }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContainerSpec } from "./driver.ts";
 import type { ProcessIdentity } from "./linux/process-info.ts";
@@ -35,6 +35,7 @@ export async function openStateDir(root: string): Promise<StateDir> {
   const exits = join(root, "exits");
   await mkdir(containers, { recursive: true, mode: 0o711 });
   await mkdir(exits, { recursive: true, mode: 0o700 });
+  await removeOrphanedExits(exits, containers);
   return {
     root,
     exits,
@@ -53,6 +54,13 @@ export async function openStateDir(root: string): Promise<StateDir> {
       return (await readdir(containers)).sort();
     },
   };
+}
+
+/** Of containers that a daemon was just removing when it was killed. */
+async function removeOrphanedExits(exits: string, containers: string): Promise<void> {
+  const known = new Set(await readdir(containers));
+  for (const name of await readdir(exits))
+    if (!known.has(name.replace(/\.new$/, ""))) await rm(join(exits, name), { force: true });
 }
 
 export async function readSpec(files: ContainerFiles): Promise<ContainerSpec | undefined> {

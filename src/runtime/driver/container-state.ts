@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { existsSync, renameSync, statSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../lib/clock.ts";
-import { type ContainerFiles, readMade, readText, writeWhole } from "./container-files.ts";
+import { type ContainerFiles, readMade, readText } from "./container-files.ts";
 import type { ContainerState, ExitedState } from "./driver.ts";
 import { isAlive } from "./linux/process-info.ts";
 
@@ -38,8 +37,19 @@ export async function readContainerState(question: StateQuestion): Promise<Conta
   // Looked at once more: the monitor may have written it and gone in between.
   const late = await readExited(question);
   if (late) return late;
-  await writeWhole(files.exit, String(exitCodeUnknown));
+  if (!recordUnknownExit(files)) return { kind: "missing" };
   return (await readExited(question)) ?? { kind: "missing" };
+}
+
+/**
+ * Not for a container that was removed meanwhile. In one go: as long as `made.json` is there, a removal under way still
+ * has to come to the exit file.
+ */
+function recordUnknownExit(files: ContainerFiles): boolean {
+  if (!existsSync(files.made)) return false;
+  writeFileSync(`${files.exit}.new`, String(exitCodeUnknown), { mode: 0o600 });
+  renameSync(`${files.exit}.new`, files.exit);
+  return true;
 }
 
 async function readExited({ files, oomKills }: StateQuestion): Promise<ExitedState | undefined> {
@@ -47,7 +57,10 @@ async function readExited({ files, oomKills }: StateQuestion): Promise<ExitedSta
   if (code === undefined || code.trim() === "") return undefined;
   const startedAt = await startTime(files, 0);
   // A file's time is that of the kernel's last tick: it may be some milliseconds before a start that was just noted.
-  const finishedAt = Math.max(startedAt, Math.round((await stat(files.exit)).mtimeMs));
+  const written = statSync(files.exit, { throwIfNoEntry: false });
+  // Removed while we looked.
+  if (!written) return undefined;
+  const finishedAt = Math.max(startedAt, Math.round(written.mtimeMs));
   const exitCode = Number.parseInt(code, 10);
   return {
     kind: "exited",

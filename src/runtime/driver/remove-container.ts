@@ -43,6 +43,8 @@ export async function removeContainer(removal: Removal): Promise<void> {
   await rm(files.exit, { force: true });
   // Last: as long as it is there, `list` names the container and `remove` can be tried again.
   await rm(files.dir, { recursive: true, force: true });
+  // Who asked for its state meanwhile may have noted that it ended.
+  await rm(files.exit, { force: true });
 }
 
 function containerProcess(made: MadeRecord): number[] {

@@ -23,7 +23,15 @@ afterEach(() => rm(dataDir, { recursive: true, force: true }));
 /** Without a process: every archive is whole, and empty. */
 const pool: UnpackPool = {
   hash: () => ({ advance() {}, finish: async () => digest }),
-  unpack: async () => ({ diffId, bytes: 0, entries: 0, whiteouts: [], opaque: [], implicit: [], skipped: [] }),
+  unpack: async () => ({
+    diffId,
+    bytes: 0,
+    entries: 0,
+    whiteouts: [],
+    opaque: [],
+    implicit: [],
+    skipped: [],
+  }),
   warm() {},
   close: async () => {},
 };

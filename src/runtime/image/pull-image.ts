@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../../lib/clock.ts";
 import { createLimiter } from "../../lib/limiter.ts";
 import type { ContentStore } from "../content/content-store.ts";
@@ -122,6 +123,8 @@ export function pullImage(
     const limit = createLimiter(deps.maxParallelLayers);
     const failing = new AbortController();
     const layerSignal = AbortSignal.any([signal, failing.signal]);
+    // Some listen for each layer on its way, and none for longer than that.
+    setMaxListeners(0, layerSignal);
     const outcomes = await Promise.allSettled(
       [...missing].map(([digest, layer]) =>
         limit(async () => {

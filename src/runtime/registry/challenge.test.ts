@@ -22,3 +22,7 @@ test.each([
 ])("%s", (header, expected) => {
   expect(parseChallenge(header)).toEqual(expected);
 });
+
+test("one that is longer than it has reason to be is none", () => {
+  expect(parseChallenge(`Bearer realm="https://auth.example/",x="${"a".repeat(5_000)}"`)).toBeUndefined();
+});

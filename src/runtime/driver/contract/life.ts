@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type ContractBench, until } from "./bench.ts";
 
@@ -79,6 +80,19 @@ export function describeLife(bench: () => ContractBench): void {
         expect(bench().traces(id)).toEqual([]);
       }
       await bench().driver.remove("never-was");
+    });
+
+    it("leaves nothing for who asks for its state while it is removed", async () => {
+      const { driver } = bench();
+      for (let round = 0; round < 3; round++) {
+        const { id } = await bench().started({ args: ["sleep", "100"] });
+        const asking = Array.from({ length: 4 }, async () => {
+          while ((await driver.state(id)).kind !== "missing") await nextTurn();
+        });
+        await driver.remove(id);
+        await Promise.all(asking);
+        expect(bench().traces(id)).toEqual([]);
+      }
     });
   });
 }

@@ -95,5 +95,5 @@ export function parseLdd(text: string): string[] {
 
 /** The words that run a carried program inside. */
 export function insideTool(name: string): string[] {
-  return [`${toolsInside}/ld.so`, "--inhibit-cache", "--library-path", toolsInside, `${toolsInside}/${name}`];
+  return [`${toolsInside}/ld.so`, "--library-path", toolsInside, `${toolsInside}/${name}`];
 }

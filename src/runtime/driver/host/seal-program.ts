@@ -8,12 +8,16 @@ export const nameServiceFile = `${toolsInside}/nss`;
  * What the loader and the C library look at before a program does anything, and where they shall look instead. Inside
  * a container the first are the image's own files, but the programs carried there have all of root's capabilities until
  * the last of them has dropped these: a library named in one of the files would have them too. Names of the same
- * length, so that one fits into the place of the other; compilers keep the end of the last one elsewhere.
+ * length, so that one fits into the place of the other; compilers keep the end of the socket's name elsewhere.
  */
 const instead = {
   "/etc/ld.so.preload": `${toolsInside}/no-`,
+  "/etc/ld.so.cache": `${toolsInside}/c`,
   "/etc/nsswitch.conf": nameServiceFile,
   "/var/run/nscd/so": `${toolsInside}/n`,
+  // Nothing is below a device: nobody is found by name, and ids are taken as numbers.
+  "/etc/passwd": "/dev/zero/x",
+  "/etc/group": "/dev/zero/",
 };
 
 /** The program or library with those names replaced; undefined when it has none of them. */

@@ -20,6 +20,9 @@ export interface MonitorLaunch {
   readonly terminalBy: "script" | "launch";
 }
 
+/** A runtime that waits for a file system that does not answer must not hold its pod up for ever. */
+const makingTimeoutMs = 120_000;
+
 /** What the making of the container has to say against itself. */
 export function complaintsPath(files: ContainerFiles): string {
   return join(files.dir, "setup.log");
@@ -55,7 +58,11 @@ export async function launchMonitor(launch: MonitorLaunch): Promise<{ monitorPid
   ready.once("data", (chunk) => {
     said = String(chunk).trim();
   });
-  await Promise.race([once(ready, "data"), once(ready, "close"), failed]);
+  const late = AbortSignal.timeout(makingTimeoutMs);
+  const heard = ["data", "close"].map((event) => once(ready, event, { signal: late }));
+  await Promise.race([...heard, failed]).catch((error) => {
+    throw late.aborted ? new Error(`it was not made within ${makingTimeoutMs / 1000} s`) : error;
+  });
   ready.destroy();
   monitor.unref();
   return { monitorPid: monitor.pid ?? 0, said };

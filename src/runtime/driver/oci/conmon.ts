@@ -5,7 +5,7 @@ import { quote } from "../../process/quote.ts";
 import { runInShell } from "../../process/run-quietly.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { driverFailed } from "../driver-error.ts";
-import { type OciRuntime, readableComplaint } from "./oci-runtime.ts";
+import { briefGo, type OciRuntime, readableComplaint } from "./oci-runtime.ts";
 
 /**
  * conmon stays with a container instead of the daemon: it is the parent that learns the exit code, reads the output
@@ -29,7 +29,7 @@ export async function createWithConmon(launch: ConmonLaunch): Promise<{ pid: num
   const words = [launch.conmon, ...conmonArgs(launch)].map(quote).join(" ");
   // It goes into the background by itself, and says one line on descriptor 3 when `create` is done.
   const script = `cd ${quote(bundle)} &&
-    _OCI_SYNCPIPE=3 ${words} 3>&1 </dev/null >/dev/null 2>${quote(log)} |
+    ${briefGo} _OCI_SYNCPIPE=3 ${words} 3>&1 </dev/null >/dev/null 2>${quote(log)} |
     { read -r answer; printf %s "$answer"; }`;
   try {
     const { output } = await runInShell(script, { timeoutMs: createTimeoutMs });

@@ -1,5 +1,6 @@
 import { quote } from "../../process/quote.ts";
 import type { ContainerSpec } from "../driver.ts";
+import { briefGo } from "./oci-runtime.ts";
 import { findReaper, runRuntime, waitForProgram } from "./perl-reaper.ts";
 
 /*
@@ -98,5 +99,5 @@ export function reapedContainer(options: {
     ? [withTerminal, reaper.prctl, reaper.recvmsg]
     : [plain, reaper.prctl];
   const line = [reaper.perl, "-e", script, ...numbers.map(String), pidFile, ...command];
-  return `cd ${quote(bundle)} && exec ${line.map(quote).join(" ")}\n`;
+  return `cd ${quote(bundle)} && ${briefGo} exec ${line.map(quote).join(" ")}\n`;
 }
