@@ -132,6 +132,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     workers: () => workers,
     observer,
     node,
+    config,
   });
   const workers: PodWorkers = createPodWorkers({
     logger,

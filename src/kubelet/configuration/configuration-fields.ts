@@ -191,6 +191,13 @@ export const configurationFields = [
       "Pull one image at a time. Upstream does so unless maxParallelImagePulls is set; here not, since one blocked registry would hold up every pod of the node.",
   },
   {
+    name: "allowedUnsafeSysctls",
+    type: "list of strings",
+    default: [],
+    meaning:
+      "Kernel settings that pods may set beside the safe ones, for example net.core.somaxconn or kernel.msg*: only those of a pod's own namespaces.",
+  },
+  {
     name: "maxParallelImagePulls",
     type: "integer",
     meaning: "How many images are pulled at a time; no limit when left out.",

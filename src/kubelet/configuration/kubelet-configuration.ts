@@ -40,6 +40,8 @@ export interface KubeletConfiguration {
   readonly crashLoopBackOff: { readonly maxContainerRestartPeriodMs: number };
   readonly shutdownGracePeriodMs: number;
   readonly shutdownGracePeriodCriticalPodsMs: number;
+  /** Names of kernel settings, or patterns that end in `*`. */
+  readonly allowedUnsafeSysctls: readonly string[];
   readonly serializeImagePulls: boolean;
   /** No limit when missing. */
   readonly maxParallelImagePulls?: number;

@@ -4,6 +4,7 @@ import type { Node } from "../../api/objects.ts";
 import { ipProblems } from "../../api/validation/ip.ts";
 import type { Report } from "../../api/validation/report.ts";
 import { taintEffects } from "../../api/validation/scheduling.ts";
+import { isNamespaced } from "../pod/forbid-sysctl.ts";
 import type { ConfigurationFieldName } from "./configuration-fields.ts";
 import { type FieldReader, isMapping } from "./field-reader.ts";
 import { parseGoDuration } from "./go-duration.ts";
@@ -91,7 +92,13 @@ function readShutdown(reader: FieldReader, at: Report) {
 function readPods(reader: FieldReader, at: Report) {
   const clusterDNS = reader.texts("clusterDNS");
   for (const [i, ip] of clusterDNS.entries()) at.problems(`clusterDNS[${i}]`, ip, ipProblems(ip));
+  const allowedUnsafeSysctls = reader.texts("allowedUnsafeSysctls");
+  for (const [i, pattern] of allowedUnsafeSysctls.entries()) {
+    if (!isNamespaced(pattern))
+      at.invalid(`allowedUnsafeSysctls[${i}]`, pattern, "is not known to be of a pod's own namespaces");
+  }
   return {
+    allowedUnsafeSysctls,
     staticPodPath: reader.text("staticPodPath"),
     syncFrequencyMs: reader.durationMs("syncFrequency", positive),
     clusterDNS,

@@ -9,6 +9,7 @@ export interface AdmissionOptions {
   readonly workers: () => Pick<PodWorkers, "list" | "has">;
   readonly observer: Pick<PodObserver, "get">;
   readonly node: () => AdmissionFacts["node"] & Pick<AdmissionFacts, "allocatable">;
+  readonly config: Pick<AdmissionFacts, "allowedUnsafeSysctls">;
 }
 
 /** Lets pods in as long as there is room. Who came first has its place: only those that were let in before count. */
@@ -22,7 +23,8 @@ export function createAdmission(options: AdmissionOptions): (pod: Pod) => PodEnd
       return isHere && uid !== pod.metadata.uid && !isFinalPhase(status?.phase);
     });
     const node = options.node();
-    const ending = rejectPod({ pod, others, node, allocatable: node.allocatable });
+    const { allowedUnsafeSysctls } = options.config;
+    const ending = rejectPod({ pod, others, node, allocatable: node.allocatable, allowedUnsafeSysctls });
     if (!ending) admitted.add(pod.metadata.uid ?? "");
     return ending;
   };

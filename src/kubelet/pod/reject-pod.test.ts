@@ -54,6 +54,12 @@ test.each([
       "NodeAffinity: Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
   },
   {
+    name: "a kernel setting that others would feel",
+    given: pod({}, { securityContext: { sysctls: [{ name: "net.core.somaxconn", value: "1" }] } }),
+    others: [],
+    expected: 'SysctlForbidden: Pod was rejected: forbidden sysctl: "net.core.somaxconn" not allowlisted',
+  },
+  {
     name: "another operating system",
     given: pod({}, { os: { name: "windows" } }),
     others: [],
@@ -61,7 +67,7 @@ test.each([
       "PodOSNotSupported: Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
   },
 ])("$name", ({ given, others, expected }) => {
-  const rejected = rejectPod({ pod: given, others, allocatable, node });
+  const rejected = rejectPod({ pod: given, others, allocatable, node, allowedUnsafeSysctls: [] });
   const shown =
     rejected && rejected.kind !== "terminated" ? `${rejected.reason}: ${rejected.message}` : undefined;
   expect(shown).toBe(expected);

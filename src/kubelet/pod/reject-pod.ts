@@ -11,6 +11,7 @@ import {
   wholeUnits,
 } from "../../api/quantity.ts";
 import type { PodEnding } from "../status/status-facts.ts";
+import { forbidSysctl } from "./forbid-sysctl.ts";
 
 export interface AdmissionFacts {
   readonly pod: Pod;
@@ -19,6 +20,8 @@ export interface AdmissionFacts {
   /** As in the node's status, the number of pods among them. */
   readonly allocatable: Readonly<Record<string, string>>;
   readonly node: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  /** Kernel settings that pods may change although others on the node may feel it. */
+  readonly allowedUnsafeSysctls: readonly string[];
 }
 
 const zero = parseQuantity("0");
@@ -29,6 +32,8 @@ export function rejectPod(facts: AdmissionFacts): PodEnding | undefined {
   if (pod.spec?.os && pod.spec.os.name !== "linux") {
     return rejection("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS");
   }
+  const forbidden = forbidSysctl(pod, facts.allowedUnsafeSysctls);
+  if (forbidden) return rejection("SysctlForbidden", forbidden);
   const belongsHere = requiredNodes(pod);
   if (belongsHere && !belongsHere(facts.node)) {
     const why = "node(s) didn't match Pod's node affinity/selector";

@@ -95,10 +95,19 @@ test("ordinals that do not begin at 0, and never more than can be seen", () => {
 const onDelete = { updateStrategy: { type: "OnDelete" } };
 const partitioned = { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 2 } } };
 const stuck = { conditions: [{ type: "Progressing", status: "False", message: "quota is used up" }] };
+const recreated = {
+  conditions: [{ type: "Progressing", status: "False", reason: "RecreateCompleted", message: "all are new" }],
+};
 const old = { revision: "old" };
 
 test.each([
   { it: "nothing when all is done", pods: all, holdUp: undefined },
+  {
+    it: "nothing when Recreate says that it is done",
+    pods: [podOf(0)],
+    status: recreated,
+    holdUp: undefined,
+  },
   { it: "nothing while a pod starts", pods: [podOf(0), podOf(1, { ready: false })], holdUp: undefined },
   {
     it: "a pod that takes long",

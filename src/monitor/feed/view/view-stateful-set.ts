@@ -84,10 +84,11 @@ function explainHoldUp({ set, pods, explain, now }: StatefulSetFacts): string | 
   return saysStuck(set);
 }
 
-/** Controllers that have a condition for it say themselves when nothing goes on. */
+/** Controllers that have a condition for it say themselves when nothing goes on; Recreate says so too when it is done. */
 function saysStuck({ status }: StatefulSet): string | undefined {
   const progressing = status?.conditions?.find(({ type }) => type === "Progressing");
-  return progressing?.status === "False" ? progressing.message : undefined;
+  if (progressing?.status !== "False" || progressing.reason === "RecreateCompleted") return undefined;
+  return progressing.message;
 }
 
 function ordinalOf({ metadata }: Pod): number {
