@@ -1,5 +1,5 @@
 // The worst case of KEP-3542: 5,000 nodes pull 300,000 images at once and tell of it (clause 3542-11).
-// npm run bench -- pull-storm [--nodes 5000] [--pulls-per-node 60] [--seconds 60]
+// npm run bench -- pull-storm [--nodes 5000] [--pulls-per-node 60] [--seconds 60] [--only node|cluster]
 // `npm run build` first. The API server is a process of its own; the nodes' image pullers and event recorders are the
 // kubelet's own code, all in this process; one kubelet as a process of its own shows what a node pays.
 import { mkdtemp, rm } from "node:fs/promises";
@@ -22,6 +22,8 @@ const { values: args } = parseArgs({
     nodes: { type: "string", default: "5000" },
     "pulls-per-node": { type: "string", default: "60" },
     seconds: { type: "string", default: "60" },
+    /** `node` or `cluster`; both unless told. */
+    only: { type: "string", default: "" },
   },
 });
 const nodes = Number(args.nodes);
@@ -38,9 +40,9 @@ const probedPod = {
 
 const folder = await mkdtemp(join(tmpdir(), "kdl-storm-"));
 try {
-  await withServer("node", measureNode);
+  if (args.only !== "cluster") await withServer("node", measureNode);
   const rows = [];
-  for (const withProgress of [false, true])
+  for (const withProgress of args.only === "node" ? [] : [false, true])
     rows.push(
       await withServer(`cluster-${withProgress}`, (server, client) =>
         measureCluster(withProgress, server, client),

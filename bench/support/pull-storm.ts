@@ -40,14 +40,19 @@ export function startPullStorm({ client, nodes, pullsPerNode, withProgress }: St
     },
   };
   const stop = new AbortController();
-  setMaxListeners(0, stop.signal);
   const beats = createBeats(stop.signal);
+  // One for each node: adding a listener to a signal takes the longer the more it has.
+  const stops: AbortController[] = [];
   let recorded = 0;
   let progress = 0;
   const recorders: RunningEventRecorder[] = [];
   const running: Promise<unknown>[] = [];
   for (let node = 0; node < nodes; node++) {
     const host = `node-${node}`;
+    const ending = new AbortController();
+    const { signal } = ending;
+    setMaxListeners(0, signal);
+    stops.push(ending);
     const recorder = createEventRecorder({
       client: counting,
       component: "kubelet",
@@ -72,11 +77,11 @@ export function startPullStorm({ client, nodes, pullsPerNode, withProgress }: St
       clock: systemClock,
       logger: silentLogger,
     });
-    running.push(recorder.run(stop.signal));
+    running.push(recorder.run(signal));
     for (let i = 0; i < pullsPerNode; i++) {
       const pod = podOf(node, i);
       const container = { name: "c", image: `registry.example/app-${i}:1` };
-      running.push(puller.ensureImage({ pod, container, runtimeHandler: "", signal: stop.signal }));
+      running.push(puller.ensureImage({ pod, container, runtimeHandler: "", signal }));
     }
   }
   return {
@@ -89,6 +94,7 @@ export function startPullStorm({ client, nodes, pullsPerNode, withProgress }: St
       while (written < nodes * pullsPerNode) await delay(500);
     },
     async stop() {
+      for (const ending of stops) ending.abort();
       stop.abort();
       await Promise.allSettled(running);
     },
@@ -105,7 +111,14 @@ function createBeats(signal: AbortSignal) {
     turn?.clear();
     for (const wake of woken) wake();
   }, 1_000);
-  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  signal.addEventListener(
+    "abort",
+    () => {
+      clearInterval(timer);
+      for (const turn of waiting) for (const wake of turn) wake();
+    },
+    { once: true },
+  );
   return (node: number) => new Promise<void>((resolve) => waiting[node % reportEverySeconds]?.add(resolve));
 }
 
@@ -114,7 +127,6 @@ function endlessPulls(beats: (node: number) => Promise<void>, node: number): Cri
     imageStatus: async () => ({ image: undefined, info: {} }),
     pullImage: (_request, call) => aborted(call?.signal),
     async *pullImageWithProgress(_request, call) {
-      const ended = aborted(call?.signal);
       for (let offset = 2 ** 20; ; offset += 100 * 2 ** 20) {
         yield {
           imageRef: "",
@@ -122,7 +134,8 @@ function endlessPulls(beats: (node: number) => Promise<void>, node: number): Cri
           total: { value: BigInt(total) },
           details: [],
         };
-        await Promise.race([beats(node), ended]);
+        await beats(node);
+        call?.signal?.throwIfAborted();
       }
     },
   };
