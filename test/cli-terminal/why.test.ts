@@ -1,32 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { silentLogger } from "../../src/lib/logger.ts";
-import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+import { describe, expect, test } from "vitest";
+import { useWhyNode } from "../support/why-node.ts";
 import { runInTerminal } from "./run-in-terminal.ts";
 
-let simulated: SimulatedRuntime;
-let node: KubeletNode;
-
-beforeAll(async () => {
-  simulated = await startSimulatedRuntime({ logger: silentLogger });
-  node = await startKubeletNode({ cri: simulated.client, config: { address: "0.0.0.0" } });
-});
-afterAll(async () => {
-  await node?.close();
-  await simulated?.close();
-});
+const parts = useWhyNode();
 
 const why = (
   args: readonly string[],
   options: { columns: number; rows?: number; env?: Record<string, string> },
-) => runInTerminal(["why", "--kubeconfig", node.server.kubeconfig, ...args], options);
+) => runInTerminal(["why", "--kubeconfig", parts.node.server.kubeconfig, ...args], options);
 
 describe.each([100, 80, 40])("%i columns wide", (columns) => {
   test("one picture, in colours, and no line but the command is broken by the terminal", async () => {
     const name = `stuck-${columns}`;
     const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "settings", key: "greeting" } } }];
-    await node.run(name, { containers: [{ name: "c", image: "web:1", env }] });
-    await node.untilEvent(name, /configmap "settings" not found/);
+    await parts.node.run(name, { containers: [{ name: "c", image: "web:1", env }] });
+    await parts.node.untilEvent(name, /configmap "settings" not found/);
     const run = await why([name], { columns });
     expect(await run.exit).toBe(0);
     expect(run.raw()).toContain("\x1b[31mcreating\x1b[0m");
@@ -44,7 +32,7 @@ describe.each([100, 80, 40])("%i columns wide", (columns) => {
 });
 
 test("NO_COLOR is honoured", async () => {
-  await node.run("plain", { containers: [{ name: "c", image: "web:1" }] });
+  await parts.node.run("plain", { containers: [{ name: "c", image: "web:1" }] });
   const run = await why(["plain"], { columns: 80, env: { NO_COLOR: "1" } });
   expect(await run.exit).toBe(0);
   expect(run.raw()).not.toContain("\x1b");
@@ -52,13 +40,13 @@ test("NO_COLOR is honoured", async () => {
 
 test("--watch draws in place, follows the pod, and ends when it is ready", async () => {
   const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "later", key: "k" } } }];
-  await node.run("watched", { containers: [{ name: "c", image: "web:1", env }] });
-  await node.untilEvent("watched", /configmap "later" not found/);
+  await parts.node.run("watched", { containers: [{ name: "c", image: "web:1", env }] });
+  await parts.node.untilEvent("watched", /configmap "later" not found/);
   const run = await why(["watched", "--watch"], { columns: 80 });
   // Drawn over at least once while it is stuck.
   await expect.poll(() => run.raw().split("\x1b[J").length).toBeGreaterThan(3);
   expect(run.screen.lines().filter((line) => line.startsWith("default/watched"))).toHaveLength(1);
-  await node.client.create("configmaps", {
+  await parts.node.client.create("configmaps", {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: "later", namespace: "default" },
@@ -73,8 +61,8 @@ test("--watch draws in place, follows the pod, and ends when it is ready", async
 
 test("--watch on a screen that is too low shows what fits, and stays one picture", async () => {
   const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "never", key: "k" } } }];
-  await node.run("low", { containers: [{ name: "c", image: "web:1", env }] });
-  await node.untilEvent("low", /configmap "never" not found/);
+  await parts.node.run("low", { containers: [{ name: "c", image: "web:1", env }] });
+  await parts.node.untilEvent("low", /configmap "never" not found/);
   const run = await why(["low", "--watch"], { columns: 60, rows: 8 });
   await expect.poll(() => run.raw().split("\x1b[J").length).toBeGreaterThan(3);
   expect(run.screen.lines().filter((line) => line.startsWith("default/low"))).toHaveLength(1);
@@ -84,12 +72,12 @@ test("--watch on a screen that is too low shows what fits, and stays one picture
 });
 
 test("a pull under way has a bar", async () => {
-  simulated.rules.add({
+  parts.simulated.rules.add({
     match: { image: "*large*" },
     pull: { sizeBytes: 2_000 * 2 ** 20, bytesPerSecond: 20 * 2 ** 20 },
   });
-  await node.run("pulling", { containers: [{ name: "c", image: "large:1" }] });
-  await node.untilEvent("pulling", /Pulling image "large:1"/);
+  await parts.node.run("pulling", { containers: [{ name: "c", image: "large:1" }] });
+  await parts.node.untilEvent("pulling", /Pulling image "large:1"/);
   const run = await why(["pulling", "--watch"], { columns: 80 });
   await expect.poll(() => run.screen.lines().join("\n")).toMatch(/[█░]{40} {2}\d+ %/);
   expect(run.screen.lines().join(" ")).toMatch(/being pulled: [\d.]+ of 2000 MiB, about \S+( s)?\s+left/);

@@ -1,30 +1,18 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { silentLogger } from "../../src/lib/logger.ts";
-import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+import { expect, test } from "vitest";
 import { runKindling } from "../support/run-kindling.ts";
+import { useWhyNode } from "../support/why-node.ts";
 
-let simulated: SimulatedRuntime;
-let node: KubeletNode;
-
-beforeAll(async () => {
-  simulated = await startSimulatedRuntime({ logger: silentLogger });
-  node = await startKubeletNode({ cri: simulated.client, config: { address: "0.0.0.0" } });
-});
-afterAll(async () => {
-  await node?.close();
-  await simulated?.close();
-});
+const parts = useWhyNode();
 
 async function why(...args: readonly string[]) {
-  const run = await runKindling(["why", "--kubeconfig", node.server.kubeconfig, ...args]);
+  const run = await runKindling(["why", "--kubeconfig", parts.node.server.kubeconfig, ...args]);
   return { code: await run.exit, ...run.output };
 }
 
 test("a pod with a missing config map: the stage, the reason, that it does not heal, and the command that helps", async () => {
   const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "cm", key: "k" } } }];
-  await node.run("stuck", { containers: [{ name: "c", image: "web:1", env }] });
-  await node.untilEvent("stuck", /configmap "cm" not found/);
+  await parts.node.run("stuck", { containers: [{ name: "c", image: "web:1", env }] });
+  await parts.node.untilEvent("stuck", /configmap "cm" not found/);
   const { code, stdout } = await why("stuck");
   expect(code).toBe(0);
   expect(stdout).toMatch(/^default\/stuck {2}creating/);
@@ -37,12 +25,12 @@ test("a pod with a missing config map: the stage, the reason, that it does not h
 });
 
 test("a pull under way: bytes and time left, from the kubelet", async () => {
-  simulated.rules.add({
+  parts.simulated.rules.add({
     match: { image: "*big*" },
     pull: { sizeBytes: 500 * 2 ** 20, bytesPerSecond: 20 * 2 ** 20 },
   });
-  await node.run("pulling", { containers: [{ name: "c", image: "big:1" }] });
-  await node.untilEvent("pulling", /Pulling image "big:1"/);
+  await parts.node.run("pulling", { containers: [{ name: "c", image: "big:1" }] });
+  await parts.node.untilEvent("pulling", /Pulling image "big:1"/);
   let said: { stage: string; because: string } | undefined;
   await expect
     .poll(async () => {
@@ -54,8 +42,8 @@ test("a pull under way: bytes and time left, from the kubelet", async () => {
 });
 
 test("words of a pod never move the cursor", async () => {
-  await node.run("hostile", { containers: [{ name: "c", image: "Bad\u001b[2Jname" }] });
-  await node.untilEvent("hostile", /InvalidImageName/);
+  await parts.node.run("hostile", { containers: [{ name: "c", image: "Bad\u001b[2Jname" }] });
+  await parts.node.untilEvent("hostile", /InvalidImageName/);
   const { stdout } = await why("hostile");
   expect(stdout).toContain("InvalidImageName");
   expect(stdout).not.toContain("\x1b");

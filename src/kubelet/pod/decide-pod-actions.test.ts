@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Container, Pod } from "../../api/objects.ts";
 import type { ContainerState, ObservedContainer, ObservedSandbox } from "../observed-pod.ts";
 import type { ProbeVerdict } from "../probe/prober.ts";
-import { decidePodActions, type PodAction, type PodFacts, type PodPlan } from "./decide-pod-actions.ts";
+import { decidePodActions } from "./decide-pod-actions.ts";
+import type { PodAction, PodFacts, PodPlan } from "./pod-plan.ts";
 
 const now = 1_000_000;
 const sandbox: ObservedSandbox = { id: "s0", attempt: 0, ready: true, createdAtMs: 0, ips: ["10.0.0.2"] };

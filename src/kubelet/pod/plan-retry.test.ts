@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { PodAction, PodPlan } from "./decide-pod-actions.ts";
 import { createPlanRetry } from "./plan-retry.ts";
+import type { PodAction, PodPlan } from "./pod-plan.ts";
 
 const plan = (...actions: PodAction[]): PodPlan => ({
   done: false,

@@ -1,6 +1,6 @@
 import { type BackoffPolicy, type BackoffState, backOff } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { PodPlan } from "./decide-pod-actions.ts";
+import type { PodPlan } from "./pod-plan.ts";
 
 /** A step that failed is tried again from half a second on. */
 export const retryPolicy: BackoffPolicy = { initialMs: 500, maxMs: 10_000, factor: 2, resetAfterMs: 60_000 };

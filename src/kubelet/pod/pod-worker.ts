@@ -9,9 +9,10 @@ import type { PodEnding, StartProblem, StatusFacts } from "../status/status-fact
 import type { StatusWriter } from "../status/status-writer.ts";
 import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
 import { activeDeadlineOf, deadlineExceeded } from "./active-deadline.ts";
-import { decidePodActions, type PodPlan } from "./decide-pod-actions.ts";
+import { decidePodActions } from "./decide-pod-actions.ts";
 import { containerFieldPath } from "./kill-container.ts";
 import { createPlanRetry, retryPolicy } from "./plan-retry.ts";
+import type { PodPlan } from "./pod-plan.ts";
 import { graceSeconds, type PodActionDeps, runPodActions } from "./run-pod-actions.ts";
 import { stopPod } from "./stop-pod.ts";
 

@@ -10,8 +10,8 @@ import type { PodPart } from "../pod-observer.ts";
 import { StartError } from "../start-error.ts";
 import type { StartProblem } from "../status/status-facts.ts";
 import type { MountedVolumes } from "../volume/pod-volumes.ts";
-import type { PodAction } from "./decide-pod-actions.ts";
 import { containerFieldPath, type KillDeps, killContainer } from "./kill-container.ts";
+import type { PodAction } from "./pod-plan.ts";
 import { runLifecycleHook } from "./run-lifecycle-hook.ts";
 
 export interface PodActionDeps extends KillDeps {
