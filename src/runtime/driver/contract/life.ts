@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type ContractBench, until } from "./bench.ts";
+import { type ContractBench, readLog, until } from "./bench.ts";
 
 export function describeLife(bench: () => ContractBench): void {
   describe("life of a container", () => {
@@ -38,10 +38,10 @@ export function describeLife(bench: () => ContractBench): void {
         ["usr1", 138],
         ["9", 137],
       ] as const) {
-        // A first process ignores signals it has no handler for; the shell's child does not.
-        const script = "trap 'kill $!' TERM USR1; sleep 100 & wait $!; exit $((128 + $1))";
-        const spec = await bench().started({ args: ["sh", "-c", script, "sh", String(exitCode - 128)] });
-        await until(async () => (await bench().driver.stats(spec.id))?.pids === 2);
+        // A first process ignores signals it has no handler for: it says when it has them.
+        const script = "trap 'exit 143' TERM; trap 'exit 138' USR1; echo ready; while :; do sleep 0.05; done";
+        const spec = await bench().started({ args: ["sh", "-c", script] });
+        await until(() => readLog(spec.logPath).length === 1);
         await bench().driver.kill(spec.id, signal);
         expect((await bench().wait(spec.id)).exitCode).toBe(exitCode);
       }

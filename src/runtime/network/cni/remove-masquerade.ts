@@ -7,9 +7,16 @@ import type { CniConfig } from "./cni-config.ts";
  */
 export async function removeMasquerade(podId: string, { name, plugins }: CniConfig): Promise<void> {
   if (!plugins.some(({ ipMasq }) => ipMasq === true)) return;
-  const saved = await runTool("iptables-save", ["-t", "nat"]);
-  const input = renderMasqueradeRemoval(saved, { podId, networkName: name });
-  if (input) await runQuietTool("iptables-restore", ["--noflush", "--wait"], { input });
+  const remaining = async () =>
+    renderMasqueradeRemoval(await runTool("iptables-save", ["-t", "nat"]), { podId, networkName: name });
+  const input = await remaining();
+  if (!input) return;
+  try {
+    await runQuietTool("iptables-restore", ["--noflush", "--wait"], { input });
+  } catch (error) {
+    // A plugin that outlived its daemon may have removed them in between; then there is nothing to complain about.
+    if (await remaining()) throw error;
+  }
 }
 
 /** Input for iptables-restore; undefined when there is nothing to remove. */
