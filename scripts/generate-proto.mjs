@@ -19,7 +19,7 @@ const common = {
 
 const outputs = [
   // Revisions fit a number for as long as anyone will run; reading one that does not throws.
-  { proto: "etcd.proto", folder: "src/store/generated", options: { ...common, forceLong: "number" } },
+  { proto: "etcd.proto", folder: "src/store/etcd/generated", options: { ...common, forceLong: "number" } },
   // CRI's times are nanoseconds since 1970: more than a number holds exactly.
   {
     proto: "cri.proto",

@@ -1,11 +1,12 @@
 import type { Resource } from "../api/resources.ts";
 import { methodNotAllowed, pathNotFound } from "../api/status-error.ts";
 import type { Answer, ApiRequest, BytesAnswer, WatchAnswer } from "./api-request.ts";
-import { wantsPretty } from "./encode.ts";
-import { limitWarnings } from "./limit-warnings.ts";
-import { negotiate } from "./negotiate.ts";
-import type { ObjectRef } from "./registry.ts";
-import { plainObject, render } from "./render.ts";
+import type { ObjectRef } from "./registry/registry.ts";
+import { wantsPretty } from "./representation/encode.ts";
+import { limitWarnings } from "./representation/limit-warnings.ts";
+import { negotiate } from "./representation/negotiate.ts";
+import { plainObject, render } from "./representation/render.ts";
+import { presenterFor } from "./representation/watch-presenter.ts";
 import type { ResourceRequest } from "./request-info.ts";
 import {
   handleResource,
@@ -19,7 +20,6 @@ import { handleFinalize } from "./subresource/finalize.ts";
 import { handleScale, scaleKind } from "./subresource/scale.ts";
 import { parseIncludeObject } from "./table/build-table.ts";
 import { runWatch } from "./verb/watch.ts";
-import { presenterFor } from "./watch-presenter.ts";
 
 export interface ApiHandlerDeps extends ResourceHandlerDeps {
   everyMinute(callback: () => void): () => void;

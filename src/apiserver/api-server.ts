@@ -13,33 +13,33 @@ import type { Store } from "../store/store.ts";
 import { createAdmission } from "./admission/admission.ts";
 import { type ApiHandlerDeps, answerAtOnce, answerRequest } from "./api-handler.ts";
 import type { ApiRequest } from "./api-request.ts";
+import { createGatekeeper } from "./auth/gatekeeper.ts";
 import type { Pki } from "./auth/pki/pki.ts";
+import { createReviews } from "./auth/review/reviews.ts";
 import { createTokenAuthenticator } from "./auth/token/authenticate-token.ts";
 import { jwks, jwksPath, openidConfiguration, openidConfigurationPath } from "./auth/token/openid.ts";
 import { signingKeyOf } from "./auth/token/signing-key.ts";
 import type { StaticTokens } from "./auth/token/token-file.ts";
-import { bootstrapCluster } from "./bootstrap.ts";
+import { boundObjects, createTokenObjects } from "./auth/token/token-objects.ts";
+import { aggregateClusterRoles } from "./bootstrap/aggregate-cluster-roles.ts";
+import { bootstrapCluster } from "./bootstrap/bootstrap-cluster.ts";
+import { namespaceDefaults } from "./bootstrap/namespace-defaults.ts";
 import { loadWatchCache } from "./cache/watch-cache.ts";
-import { aggregateClusterRoles } from "./cluster-role-aggregation.ts";
 import { createDiscoveryHandler } from "./discovery/discovery-handler.ts";
-import { createGatekeeper } from "./gatekeeper.ts";
 import type { HealthCheck } from "./health.ts";
 import { createApiListener } from "./http/api-listener.ts";
 import { createInProcessDoor, type InProcessDoor } from "./in-process/in-process-door.ts";
-import { storedKindOf, storedKinds } from "./kinds.ts";
-import { createApiMetrics } from "./metrics.ts";
+import { createApiMetrics } from "./metrics/api-metrics.ts";
 import { createMinuteTicker } from "./minute-ticker.ts";
-import { namespaceDefaults } from "./namespace-defaults.ts";
-import { createObjectReader } from "./object-reader.ts";
 import { createOpenApiHandler } from "./openapi/openapi-handler.ts";
 import { createPages } from "./pages.ts";
-import { createRegistry, type Registry } from "./registry.ts";
-import { createReviews } from "./reviews.ts";
-import { createServiceAddresses, serviceResource } from "./service-addresses.ts";
+import { createObjectReader } from "./registry/object-reader.ts";
+import { createRegistry, type Registry } from "./registry/registry.ts";
+import { storedKindOf, storedKinds } from "./registry/stored-kinds.ts";
+import { createServiceAddresses, serviceResource } from "./service/service-addresses.ts";
 import { strategyFor } from "./strategy/strategies.ts";
 import { createKubeletProxy } from "./subresource/kubelet-proxy.ts";
 import { handleToken } from "./subresource/token.ts";
-import { boundObjects, createTokenObjects } from "./token-objects.ts";
 
 export interface ApiServerOptions {
   readonly store: Store;
@@ -49,6 +49,8 @@ export interface ApiServerOptions {
   readonly logger: Logger;
   readonly staticTokens?: StaticTokens;
   readonly clock?: Clock;
+  /** Of the other parts of this process, in Prometheus' text format: shown behind its own. */
+  readonly otherMetrics?: () => string;
 }
 
 export interface ApiServer {
@@ -116,6 +118,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         resource: resource.plural,
         count: registry.cache(resource).size(),
       })),
+    otherMetrics: options.otherMetrics,
   });
   const health = createHealth(store);
 

@@ -2,7 +2,7 @@ import { versionInfo } from "../api/version.ts";
 import type { ApiRequest, BytesAnswer } from "./api-request.ts";
 import type { DiscoveryHandler } from "./discovery/discovery-handler.ts";
 import { answerHealth, type HealthCheck } from "./health.ts";
-import type { ApiMetrics } from "./metrics.ts";
+import type { ApiMetrics } from "./metrics/api-metrics.ts";
 import type { OpenApiHandler } from "./openapi/openapi-handler.ts";
 
 interface PagesDeps {

@@ -3,11 +3,11 @@ import type { Resource } from "../api/resources.ts";
 import { decodeBody } from "../api/schema/decode-body.ts";
 import { methodNotAllowed, pathNotFound } from "../api/status-error.ts";
 import type { Answer, ApiRequest } from "./api-request.ts";
-import { bodyAsJson } from "./body-text.ts";
-import type { ObjectReader } from "./object-reader.ts";
-import { parseObjectSelector } from "./object-selector.ts";
-import { toStoredKind } from "./present-json.ts";
-import type { ObjectRef } from "./registry.ts";
+import type { ObjectReader } from "./registry/object-reader.ts";
+import { parseObjectSelector } from "./registry/object-selector.ts";
+import type { ObjectRef } from "./registry/registry.ts";
+import { bodyAsJson } from "./representation/body-as-json.ts";
+import { toStoredKind } from "./representation/present-json.ts";
 import type { ResourceRequest } from "./request-info.ts";
 import { createObject } from "./verb/create.ts";
 import { deleteObject } from "./verb/delete.ts";
@@ -18,8 +18,8 @@ import { patchObject } from "./verb/patch.ts";
 import { parseListOptions, parseWatchOptions } from "./verb/read-options.ts";
 import { replaceObject } from "./verb/update.ts";
 import type { WatchRequest } from "./verb/watch.ts";
-import { parseDeleteOptions, parseDryRun, parseFieldValidation, readPatch } from "./write-options.ts";
-import type { WriteDeps } from "./writer.ts";
+import type { WriteDeps } from "./verb/write-deps.ts";
+import { parseDeleteOptions, parseDryRun, parseFieldValidation, readPatch } from "./verb/write-options.ts";
 
 export interface ResourceHandlerDeps extends WriteDeps {
   readonly reader: ObjectReader;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../lib/manual-clock.ts";
 import { decideCompaction, type RevisionSample, runCompaction } from "./compaction.ts";
-import { createMemoryStore } from "./memory-store.ts";
+import { createMemoryStore } from "./local/memory-store.ts";
 import type { Store } from "./store.ts";
 
 const policy = { everyMs: 10, keepMs: 100, keepRevisions: 50 };

@@ -10,7 +10,7 @@ import {
   type V1ConfigMap,
 } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { startTestServer, type TestServer } from "../support/api-server.ts";
 
 const path = "/api/v1/namespaces/default/configmaps";
@@ -53,7 +53,7 @@ describe("informers of @kubernetes/client-node", () => {
     await update("after", { a: "1" });
     await remove("after");
     await expect
-      .poll(() => events.filter((event) => !event.endsWith(own)), { timeout: 5_000 })
+      .poll(() => events.filter((event) => !event.endsWith(own)))
       .toEqual(["add before", "add after", "update after", "delete after"]);
     expect(state()).toEqual({ [own]: expect.anything(), before: {} });
   });
@@ -63,7 +63,7 @@ describe("informers of @kubernetes/client-node", () => {
     await create("switched");
     await label("switched", { on: "yes" });
     await label("switched", { on: "no" });
-    await expect.poll(() => events, { timeout: 5_000 }).toEqual(["add switched", "delete switched"]);
+    await expect.poll(() => events).toEqual(["add switched", "delete switched"]);
   });
 
   test("go on from their version after a restart of the server", async () => {
@@ -81,13 +81,11 @@ describe("informers of @kubernetes/client-node", () => {
     await server.close();
 
     await restart();
-    await expect
-      .poll(state, { timeout: 10_000 })
-      .toEqual({ [own]: expect.anything(), stays: { a: "2" }, new: {} });
+    await expect.poll(state).toEqual({ [own]: expect.anything(), stays: { a: "2" }, new: {} });
     expect(events.slice(-3)).toEqual(["delete goes", "add new", "update stays"]);
     expect(lists()).toBe(1);
     await create("later");
-    await expect.poll(() => events, { timeout: 5_000 }).toContain("add later");
+    await expect.poll(() => events).toContain("add later");
   });
 
   test("list again when the past they need was compacted", async () => {
@@ -105,7 +103,7 @@ describe("informers of @kubernetes/client-node", () => {
     await store.close();
 
     await restart();
-    await expect.poll(state, { timeout: 10_000 }).toEqual({ [own]: expect.anything(), new: {} });
+    await expect.poll(state).toEqual({ [own]: expect.anything(), new: {} });
     expect(lists()).toBe(2);
     expect(events).toEqual(expect.arrayContaining(["delete goes", "add new"]));
   });

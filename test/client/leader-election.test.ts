@@ -85,7 +85,7 @@ describe("two candidates", () => {
     const candidates = ["a", "b"].map((identity) => stand("vanished", identity, leaders));
     await delay(500);
     expect(leaders.size).toBe(0);
-    await expect.poll(() => leaders.size, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => leaders.size).toBe(1);
     expect((await client.get("leases", { namespace, name: "vanished" })).spec?.leaseTransitions).toBe(5);
     for (const candidate of candidates) candidate.stop();
     await Promise.all(candidates.map((candidate) => candidate.ended));

@@ -1,7 +1,7 @@
 import { Client, credentials } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
 import { callUnary } from "../../src/lib/grpc-call.ts";
-import { KVService, type RequestOp } from "../../src/store/generated/etcd.ts";
+import { KVService, type RequestOp } from "../../src/store/etcd/generated/etcd.ts";
 import { describeStoreContract } from "../../src/store/store.contract.ts";
 import { eventKey, type Store } from "../../src/store/store.ts";
 import { bytes, eventually, range, useEtcd } from "../support/etcd-fixture.ts";

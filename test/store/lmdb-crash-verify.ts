@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { checkLmdbFile } from "../../src/store/lmdb-check.ts";
-import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { checkLmdbFile } from "../../src/store/lmdb/check-file.ts";
+import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { type Entry, eventKey, firstRevision, type Store, type StoreEvent } from "../../src/store/store.ts";
 import { crashValue, type Report } from "./lmdb-crash-report.ts";
 

@@ -1,7 +1,7 @@
 // The process that lmdb-crash.test kills. Says on standard output what it is about to write, and what was answered.
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import type { Entry, Store } from "../../src/store/store.ts";
 import { crashValue, type Report, sharedKey } from "./lmdb-crash-report.ts";
 

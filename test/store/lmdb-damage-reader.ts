@@ -2,7 +2,7 @@
 // since a data file that gets past the checks could end it.
 import { mkdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { isStoreError } from "../../src/store/store-error.ts";
 import { createRandom, damages } from "./lmdb-damage.ts";

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { bundle } from "../support/bundle.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { damages } from "./lmdb-damage.ts";

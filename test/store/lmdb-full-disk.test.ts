@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { isStoreError } from "../../src/store/store-error.ts";
 import { mountSmallDisk } from "../support/small-disk.ts";

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/objects.ts";
 import type { UserInfo } from "../auth/user-info.ts";
-import type { ObjectRef } from "../registry.ts";
+import type { ObjectRef } from "../registry/registry.ts";
 
 /** A write on its way to the store, after defaults and before validation. */
 export interface AdmissionRequest {

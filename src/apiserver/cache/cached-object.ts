@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../api/objects.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { Entry } from "../../store/store.ts";
-import { parseButSpec } from "../lazy-spec.ts";
-import { atRevision, headLength, revisionField, withRevision } from "../stored-object.ts";
+import { parseButSpec } from "../registry/lazy-spec.ts";
+import { atRevision, headLength, revisionField, withRevision } from "../registry/stored-object.ts";
 
 /** The values that selectors look at. */
 export interface SelectorFacts {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findResource, type Resource } from "../../api/resources.ts";
-import { encodeStored } from "../stored-object.ts";
+import { encodeStored } from "../registry/stored-object.ts";
 import { cachedKind } from "./cached-object.ts";
 import { createKindCache } from "./kind-cache.ts";
 

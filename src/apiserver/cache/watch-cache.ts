@@ -2,7 +2,7 @@ import { retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { type Entry, eventKey, type Store } from "../../store/store.ts";
-import { registryPrefix, storageNameOf } from "../object-key.ts";
+import { registryPrefix, storageNameOf } from "../registry/object-key.ts";
 import type { CachedKind } from "./cached-object.ts";
 import { createKindCache, type KindCache } from "./kind-cache.ts";
 

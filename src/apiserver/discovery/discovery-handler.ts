@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { encode } from "../encode.ts";
-import { contentTypeOf, type Format, firstAcceptable, negotiateFormat } from "../negotiate.ts";
+import { encode } from "../representation/encode.ts";
+import { contentTypeOf, type Format, firstAcceptable, negotiateFormat } from "../representation/negotiate.ts";
 import { type AggregatedVersion, aggregatedDocuments, plainDocuments } from "./documents.ts";
 
 interface DiscoveryAnswer {

@@ -3,7 +3,7 @@ import { badRequest } from "../../api/status-error.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Answer, ApiRequest, BytesAnswer } from "../api-request.ts";
 import type { UserInfo } from "../auth/user-info.ts";
-import type { ApiMetrics } from "../metrics.ts";
+import type { ApiMetrics } from "../metrics/api-metrics.ts";
 import { parseRequest, type RequestInfo, splitUrl } from "../request-info.ts";
 import { toStatusError } from "../to-status-error.ts";
 import { createQueueSink, type QueueSink } from "./queue-sink.ts";

@@ -7,7 +7,7 @@ import { validatePodStatusUpdate } from "../../api/validation/pod-status.ts";
 import { validatePodUpdate } from "../../api/validation/pod-update.ts";
 import { podWarnings } from "../../api/validation/pod-warnings.ts";
 import { keepPriority } from "../admission/priority.ts";
-import { keepSpec } from "../lazy-spec.ts";
+import { keepSpec } from "../registry/lazy-spec.ts";
 import { dropGatedPodFields } from "./drop-gated-fields.ts";
 import { mergeLabelKeys } from "./merge-label-keys.ts";
 import { keepField, raiseGenerationOnSpecChange, startGeneration } from "./prepare.ts";

@@ -2,11 +2,11 @@ import type { Pod } from "../../api/objects.ts";
 import { decodeBody } from "../../api/schema/decode-body.ts";
 import { badRequest, conflict, invalidObject } from "../../api/status-error.ts";
 import type { Answer, ApiRequest } from "../api-request.ts";
-import { bodyAsJson } from "../body-text.ts";
-import type { Change, ObjectRef } from "../registry.ts";
+import type { Change, ObjectRef } from "../registry/registry.ts";
+import { bodyAsJson } from "../representation/body-as-json.ts";
 import { type Binding, bindPod } from "../strategy/bind-pod.ts";
-import { parseDryRun } from "../write-options.ts";
-import type { WriteDeps } from "../writer.ts";
+import type { WriteDeps } from "../verb/write-deps.ts";
+import { parseDryRun } from "../verb/write-options.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };
 

@@ -6,12 +6,12 @@ import { decodeBody } from "../../api/schema/decode-body.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import { badRequest, internalError, StatusError } from "../../api/status-error.ts";
 import type { Answer, ApiRequest } from "../api-request.ts";
-import { bodyAsJson } from "../body-text.ts";
-import { keyPrefix } from "../object-key.ts";
-import type { Change, ObjectRef } from "../registry.ts";
+import { keyPrefix } from "../registry/object-key.ts";
+import type { Change, ObjectRef } from "../registry/registry.ts";
+import { bodyAsJson } from "../representation/body-as-json.ts";
 import { deleteObject } from "../verb/delete.ts";
-import { parseDryRun } from "../write-options.ts";
-import type { WriteDeps } from "../writer.ts";
+import type { WriteDeps } from "../verb/write-deps.ts";
+import { parseDryRun } from "../verb/write-options.ts";
 
 type Eviction = KubeObject & Wire<k8s.V1Eviction>;
 type Budget = KubeObject & Wire<k8s.V1PodDisruptionBudget>;

@@ -2,10 +2,10 @@ import type { KubeObject, Namespace } from "../../api/objects.ts";
 import { decodeBody } from "../../api/schema/decode-body.ts";
 import { conflict, methodNotAllowed, modifiedDetail } from "../../api/status-error.ts";
 import type { Answer, ApiRequest } from "../api-request.ts";
-import { bodyAsJson } from "../body-text.ts";
-import type { Change, ObjectRef, Registry } from "../registry.ts";
+import type { Change, ObjectRef, Registry } from "../registry/registry.ts";
+import { bodyAsJson } from "../representation/body-as-json.ts";
 import type { Verb } from "../request-info.ts";
-import { parseFieldValidation } from "../write-options.ts";
+import { parseFieldValidation } from "../verb/write-options.ts";
 
 /** `namespaces/NAME/finalize`: whoever emptied a namespace takes their finalizer off it; with the last one it goes. */
 export async function handleFinalize(

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { connect, type TLSSocket } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Node, Pod } from "../../api/objects.ts";
 import { notFound, StatusError } from "../../api/status-error.ts";
 import { loadOrCreatePki, type Pki } from "../auth/pki/pki.ts";
@@ -207,14 +207,12 @@ describe("logs", () => {
     const [response] = (await once(client, "response")) as [IncomingMessage];
     response.pause();
     let before = -1;
-    await vi.waitUntil(
-      () => {
-        const stalled = sent > 0 && sent === before;
-        before = sent;
-        return stalled;
-      },
-      { interval: 200, timeout: 8_000 },
-    );
+    const stalled = () => {
+      const still = sent > 0 && sent === before;
+      before = sent;
+      return still;
+    };
+    await expect.poll(stalled, { interval: 200 }).toBe(true);
     // What fits into the buffers of the kernel on the way.
     expect(sent).toBeLessThan(64 * 1024 * 1024);
   });
@@ -353,7 +351,7 @@ describe("streams", () => {
     });
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index)).toString("latin1");
     client.socket.write(Buffer.from(bytes, "latin1"));
-    await vi.waitUntil(() => client.received().endsWith(bytes));
+    await expect.poll(() => client.received().endsWith(bytes)).toBe(true);
     expect(client.received()).toBe(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-A: 1\r\nX-A: 2\r\n\r\nhello;early;${bytes}`,
     );
@@ -385,7 +383,7 @@ describe("streams", () => {
     const seen: { socket?: Duplex } = {};
     const port = await startApiServer({ kubeletPort: await startKubelet(echo(seen)) });
     const client = await upgrade(port, execUrl);
-    await vi.waitUntil(() => client.received().endsWith("hello;"));
+    await expect.poll(() => client.received().endsWith("hello;")).toBe(true);
     const kubeletClosed = closeOf(seen.socket as Duplex);
     client.socket.end();
     await kubeletClosed;

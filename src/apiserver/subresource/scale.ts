@@ -7,13 +7,13 @@ import { definitionName } from "../../api/schema/schema.ts";
 import { formatLabelSelector, labelSelectorOf } from "../../api/selector.ts";
 import { invalidObject, methodNotAllowed } from "../../api/status-error.ts";
 import type { Answer, ApiRequest, ObjectAnswer } from "../api-request.ts";
-import { bodyAsJson } from "../body-text.ts";
 import { CachedObject } from "../cache/cached-object.ts";
-import type { ObjectRef } from "../registry.ts";
+import type { ObjectRef } from "../registry/registry.ts";
+import { bodyAsJson } from "../representation/body-as-json.ts";
 import type { Verb } from "../request-info.ts";
 import { updateObject } from "../verb/update.ts";
-import { parseDryRun, parseFieldValidation, readPatch } from "../write-options.ts";
-import type { WriteDeps } from "../writer.ts";
+import type { WriteDeps } from "../verb/write-deps.ts";
+import { parseDryRun, parseFieldValidation, readPatch } from "../verb/write-options.ts";
 
 type Scale = KubeObject & Wire<k8s.V1Scale>;
 /** What Deployments, ReplicaSets and StatefulSets have in common. */

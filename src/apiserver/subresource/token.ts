@@ -3,8 +3,8 @@ import { decodeBody } from "../../api/schema/decode-body.ts";
 import type { Admit } from "../admission/admit.ts";
 import type { Answer, ApiRequest } from "../api-request.ts";
 import { requestToken, type TokenRequest, type TokenRequestDeps } from "../auth/token/request-token.ts";
-import { bodyAsJson } from "../body-text.ts";
-import type { ObjectRef } from "../registry.ts";
+import type { ObjectRef } from "../registry/registry.ts";
+import { bodyAsJson } from "../representation/body-as-json.ts";
 
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 

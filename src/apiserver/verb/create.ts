@@ -4,9 +4,9 @@ import { alreadyExists, badRequest, invalidObject, StatusError } from "../../api
 import { validateObjectMeta } from "../../api/validation/metadata.ts";
 import type { Answer } from "../api-request.ts";
 import type { UserInfo } from "../auth/user-info.ts";
-import { stampNewObject } from "../object-metadata.ts";
-import { type ObjectRef, refOf } from "../registry.ts";
-import { strategyContext, type WriteDeps } from "../writer.ts";
+import { type ObjectRef, refOf } from "../registry/registry.ts";
+import { stampNewObject } from "./object-metadata.ts";
+import { strategyContext, type WriteDeps } from "./write-deps.ts";
 
 export interface CreateRequest {
   readonly resource: Resource;

@@ -4,8 +4,8 @@ import { StatusError } from "../../api/status-error.ts";
 import type { Answer } from "../api-request.ts";
 import type { UserInfo } from "../auth/user-info.ts";
 import type { CachedObject } from "../cache/cached-object.ts";
-import type { WriteDeps } from "../writer.ts";
 import { deleteObject } from "./delete.ts";
+import type { WriteDeps } from "./write-deps.ts";
 
 export interface DeleteCollectionRequest {
   readonly resource: Resource;

@@ -4,9 +4,9 @@ import { conflict, type Status } from "../../api/status-error.ts";
 import type { Answer } from "../api-request.ts";
 import type { UserInfo } from "../auth/user-info.ts";
 import type { CachedObject } from "../cache/cached-object.ts";
-import { decideDelete } from "../decide-delete.ts";
-import type { Change, ObjectRef } from "../registry.ts";
-import { strategyContext, type WriteDeps } from "../writer.ts";
+import type { Change, ObjectRef } from "../registry/registry.ts";
+import { decideDelete } from "./decide-delete.ts";
+import { strategyContext, type WriteDeps } from "./write-deps.ts";
 
 export interface DeleteRequest {
   readonly ref: ObjectRef;

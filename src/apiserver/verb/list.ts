@@ -3,10 +3,10 @@ import { expired, timeout } from "../../api/status-error.ts";
 import { isStoreError } from "../../store/store-error.ts";
 import type { Answer } from "../api-request.ts";
 import type { CachedObject } from "../cache/cached-object.ts";
-import { encodeContinue } from "../continue-token.ts";
-import { keyPrefix } from "../object-key.ts";
-import type { ObjectReader } from "../object-reader.ts";
-import { matches, type ObjectSelector, selectsAll } from "../object-selector.ts";
+import { keyPrefix } from "../registry/object-key.ts";
+import type { ObjectReader } from "../registry/object-reader.ts";
+import { matches, type ObjectSelector, selectsAll } from "../registry/object-selector.ts";
+import { encodeContinue } from "./continue-token.ts";
 import type { ListOptions } from "./read-options.ts";
 
 export interface ListRequest {

@@ -3,10 +3,10 @@ import { applyPatch, type Patch } from "../../api/patch/apply-patch.ts";
 import type { DecodedBody } from "../../api/schema/decode-body.ts";
 import { definitionName } from "../../api/schema/schema.ts";
 import type { Answer } from "../api-request.ts";
-import { keepSpec, withoutSpec } from "../lazy-spec.ts";
-import { presentObject, toStoredKind } from "../present-json.ts";
-import type { WriteDeps } from "../writer.ts";
+import { keepSpec, withoutSpec } from "../registry/lazy-spec.ts";
+import { presentObject, toStoredKind } from "../representation/present-json.ts";
 import { type UpdateRequest, updateObject } from "./update.ts";
+import type { WriteDeps } from "./write-deps.ts";
 
 export interface PatchRequest extends Omit<UpdateRequest, "next" | "warnings"> {
   readonly patch: Patch;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { encodeContinue } from "../continue-token.ts";
+import { encodeContinue } from "./continue-token.ts";
 import { parseListOptions, parseWatchOptions } from "./read-options.ts";
 
 const list = (query: string) => parseListOptions(new URLSearchParams(query));

@@ -1,6 +1,6 @@
 import { badRequest } from "../../api/status-error.ts";
-import { type ContinueToken, decodeContinue } from "../continue-token.ts";
 import { isTrue } from "../request-info.ts";
+import { type ContinueToken, decodeContinue } from "./continue-token.ts";
 
 /** As of when a list is wanted. */
 type ListTime =

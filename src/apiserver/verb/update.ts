@@ -3,11 +3,11 @@ import { badRequest, conflict, invalidObject, modifiedDetail, StatusError } from
 import { validateObjectMetaUpdate } from "../../api/validation/metadata.ts";
 import type { Answer, ObjectAnswer } from "../api-request.ts";
 import type { UserInfo } from "../auth/user-info.ts";
-import { keepServerMetadata } from "../object-metadata.ts";
-import type { Change, ObjectRef } from "../registry.ts";
+import type { Change, ObjectRef } from "../registry/registry.ts";
 import type { Strategy, StrategyContext } from "../strategy/strategy.ts";
-import { strategyContext, type WriteDeps } from "../writer.ts";
 import { createObject } from "./create.ts";
+import { keepServerMetadata } from "./object-metadata.ts";
+import { strategyContext, type WriteDeps } from "./write-deps.ts";
 
 export interface UpdateRequest {
   readonly ref: ObjectRef;

@@ -3,11 +3,11 @@ import type { Clock } from "../../lib/clock.ts";
 import type { WatchSink } from "../api-request.ts";
 import type { CachedObject } from "../cache/cached-object.ts";
 import type { Change, WatchScope } from "../cache/watcher-index.ts";
-import { keyPrefix } from "../object-key.ts";
-import type { ObjectReader } from "../object-reader.ts";
-import { matches, type ObjectSelector, scopeOf } from "../object-selector.ts";
+import { keyPrefix } from "../registry/object-key.ts";
+import type { ObjectReader } from "../registry/object-reader.ts";
+import { matches, type ObjectSelector, scopeOf } from "../registry/object-selector.ts";
+import type { WatchPresenter } from "../representation/watch-presenter.ts";
 import { toStatusError } from "../to-status-error.ts";
-import type { WatchPresenter } from "../watch-presenter.ts";
 import { waitForRevision } from "./list.ts";
 import type { WatchOptions } from "./read-options.ts";
 

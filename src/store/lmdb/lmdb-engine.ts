@@ -1,0 +1,138 @@
+import type { Engine, Transaction } from "../local/engine.ts";
+import { type Entry, eventKey, type StoreEvent } from "../store.ts";
+import { isStoreError } from "../store-error.ts";
+import type { LogBounds } from "./check-file.ts";
+import type { LmdbEnvironment } from "./environment.ts";
+import { corruptFile } from "./errors.ts";
+import { compactedMark, droppedMark } from "./format.ts";
+import { decodeEvent, decodeMark, type EventRow, encodeEvent, encodeMark, type Mark, noNote } from "./row.ts";
+import type { RowWrite } from "./tables.ts";
+
+/** How many events one transaction of a compaction goes over: writers wait for no more than that. */
+const dropAtOnce = 500;
+
+/** Behind every key that begins with a prefix: keys are printable ASCII. */
+const afterPrintable = "\x7f";
+
+export function createLmdbEngine(file: string, environment: LmdbEnvironment, bounds: LogBounds): Engine {
+  let { lastRevision, compactedRevision, droppedRevision } = bounds;
+  let dropping: Promise<void> = Promise.resolve();
+  let closing = false;
+
+  function get(key: string): Entry | undefined {
+    const row = environment.get("present", key);
+    return row && presentEntry(key, row);
+  }
+
+  function presentEntry(key: string, row: Buffer): Entry {
+    const mark = decodeMark(key, row);
+    if (!mark) throw corruptFile(file, `the revision of ${key}`);
+    return entryAt(key, mark.revision);
+  }
+
+  /** The entry that this revision wrote. */
+  function entryAt(key: string, revision: number): Entry {
+    const { entry } = eventRow(revision, environment.get("log", revision));
+    if (entry?.key !== key) throw corruptFile(file, `the value of ${key}, written by revision ${revision}`);
+    return entry;
+  }
+
+  function eventRow(revision: number, row: Buffer | undefined): EventRow {
+    const event = row && decodeEvent(revision, row);
+    if (!event) throw corruptFile(file, `the event of revision ${revision}`);
+    return event;
+  }
+
+  function toEvent({ key, revision, previousRevision, entry }: EventRow): StoreEvent {
+    const previous = previousRevision === 0 ? undefined : entryAt(key, previousRevision);
+    if (entry) return { kind: "put", entry, revision, previous };
+    if (!previous) throw corruptFile(file, `the deletion of revision ${revision}`);
+    return { kind: "delete", key, revision, previous };
+  }
+
+  async function commit(write: (transaction: Transaction) => void): Promise<void> {
+    // All is decided and encoded before LMDB's transaction begins: that one, in a thread of its own, only puts.
+    const seen = new Map<string, Entry | undefined>();
+    const rows: RowWrite[] = [];
+    let revision = lastRevision;
+    write({
+      get: (key) => (seen.has(key) ? seen.get(key) : get(key)),
+      apply(event) {
+        const key = eventKey(event);
+        const entry = event.kind === "put" ? event.entry : undefined;
+        revision = event.revision;
+        seen.set(key, entry);
+        rows.push(
+          { table: "log", key: revision, row: encodeEvent(event) },
+          { table: "present", key, row: entry && encodeMark({ key, revision, note: noNote }) },
+        );
+      },
+    });
+    if (rows.length === 0) return;
+    await environment.write(rows, () => {
+      lastRevision = revision;
+    });
+  }
+
+  async function drop(revision: number): Promise<void> {
+    if (revision > compactedRevision) {
+      await environment.write([metaRow(compactedMark(revision))], () => {
+        compactedRevision = revision;
+      });
+    }
+    // From here on nobody reads the past before; what a crash leaves of it goes with the next compaction.
+    let atOnce = dropAtOnce;
+    while (droppedRevision < revision && !closing) {
+      const end = Math.min(revision, droppedRevision + atOnce);
+      try {
+        await environment.write([...removals(droppedRevision + 1, end), metaRow(droppedMark(end))]);
+        droppedRevision = end;
+      } catch (error) {
+        // On a full disk a small transaction still finds the pages it needs, and each one makes room for a bigger.
+        if (!isStoreError(error, "noSpace") || atOnce === 1) throw error;
+        atOnce = Math.ceil(atOnce / 10);
+      }
+    }
+  }
+
+  /** What the events from one revision to another, both included, made unneeded: each one's predecessor, and deletions. */
+  function* removals(from: number, to: number): Generator<RowWrite> {
+    for (const { key: revision, value } of environment.range("log", { start: from, end: to + 1 })) {
+      const { previousRevision, entry } = eventRow(revision, value);
+      if (previousRevision > 0) yield { table: "log", key: previousRevision, row: undefined };
+      if (!entry) yield { table: "log", key: revision, row: undefined };
+    }
+  }
+
+  return {
+    lastRevision: () => lastRevision,
+    compactedRevision: () => compactedRevision,
+    get,
+    *range(prefix, after) {
+      const start = after === undefined || after < prefix ? prefix : `${after}\0`;
+      const rows = environment.range("present", { start, end: prefix + afterPrintable });
+      for (const { key, value } of rows) yield presentEntry(key, value);
+    },
+    read(fromRevision, limit) {
+      const events: StoreEvent[] = [];
+      for (const { key: revision, value } of environment.range("log", { start: fromRevision, limit }))
+        events.push(toEvent(eventRow(revision, value)));
+      return events;
+    },
+    commit,
+    dropEvents(revision) {
+      const mine = dropping.then(() => drop(revision));
+      dropping = mine.catch(() => {});
+      return mine;
+    },
+    async close() {
+      closing = true;
+      await dropping;
+      await environment.close();
+    },
+  };
+}
+
+function metaRow(mark: Mark): RowWrite {
+  return { table: "meta", key: mark.key, row: encodeMark(mark) };
+}

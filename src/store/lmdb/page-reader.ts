@@ -1,0 +1,133 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { corruptFile, foreignFile } from "./errors.ts";
+import {
+  type LeafNode,
+  type MetaPage,
+  metaBytes,
+  nodeFlag,
+  overflowHeaderBytes,
+  pageFlag,
+  readMetaPage,
+  readOverflowPlace,
+  readPageHeader,
+} from "./page-layout.ts";
+
+/** The pages of the last transaction of a data file, each of which may be read once: a tree that reaches one twice is damaged. */
+export interface PageReader {
+  readonly meta: MetaPage;
+  /** Of the transaction before. */
+  readonly olderMeta: MetaPage;
+  /** The bytes are good until the next page of the same depth is read. */
+  read(page: number, depth: number): Buffer;
+  /** The value is good until the next one is read. */
+  readValue(node: LeafNode): Buffer;
+  /** Whether none of these pages was read. */
+  areUnused(page: number, pages: number): boolean;
+  damaged(detail: string): never;
+  close(): void;
+}
+
+export function openPageReader(file: string): PageReader {
+  const handle = openSync(file, "r");
+  try {
+    return createPageReader(file, handle);
+  } catch (error) {
+    closeSync(handle);
+    throw error;
+  }
+}
+
+function createPageReader(file: string, handle: number): PageReader {
+  const { size } = fstatSync(handle);
+  const { newest: meta, older: olderMeta } = readMetaPages(file, handle);
+  // LMDB may end a file a little before its last page, when that one is free.
+  if (meta.lastPage > 2 * (size / meta.pageSize) + 65_536) {
+    throw corruptFile(file, `it ends after ${size} bytes, before page ${meta.lastPage}`);
+  }
+  const used = new Uint8Array(meta.lastPage + 1);
+  // New memory for every page would cost more than reading it.
+  const buffers: Buffer[] = [];
+
+  function damaged(detail: string): never {
+    throw corruptFile(file, detail);
+  }
+
+  function areUnused(page: number, pages: number): boolean {
+    return page > 1 && page + pages <= used.length && !used.subarray(page, page + pages).includes(1);
+  }
+
+  function reuse(slot: number, pages: number): Buffer {
+    const length = pages * meta.pageSize;
+    let buffer = buffers[slot];
+    if (!buffer || buffer.length < length) {
+      buffer = Buffer.allocUnsafe(length);
+      buffers[slot] = buffer;
+    }
+    return buffer.subarray(0, length);
+  }
+
+  function read(page: number, buffer: Buffer): Buffer {
+    const pages = buffer.length / meta.pageSize;
+    if (!areUnused(page, pages)) damaged(`page ${page} is used twice or does not exist`);
+    used.fill(1, page, page + pages);
+    if (readSync(handle, buffer, 0, buffer.length, page * meta.pageSize) < buffer.length) {
+      damaged(`it ends after ${size} bytes, before page ${page + pages - 1}`);
+    }
+    const header = readPageHeader(buffer);
+    if (header.page !== page || header.transaction > meta.transaction)
+      damaged(`page ${page} is another page`);
+    return buffer;
+  }
+
+  function readValue(node: LeafNode): Buffer {
+    if ((node.flags & nodeFlag.overflow) === 0) return node.data;
+    const { page, transaction, pages } = readOverflowPlace(node.data);
+    const expected = Math.ceil((overflowHeaderBytes + node.valueBytes) / meta.pageSize);
+    if (pages !== expected || transaction > meta.transaction)
+      damaged(`the place of the value on page ${page}`);
+    if (!areUnused(page, pages)) damaged(`the place of the value on page ${page}`);
+    const bytes = read(page, reuse(0, pages));
+    const header = readPageHeader(bytes);
+    if (header.flags !== pageFlag.overflow || header.overflowPages !== pages)
+      damaged(`the value on page ${page}`);
+    return bytes.subarray(overflowHeaderBytes, overflowHeaderBytes + node.valueBytes);
+  }
+
+  return {
+    meta,
+    olderMeta,
+    read: (page, depth) => read(page, reuse(depth, 1)),
+    readValue,
+    areUnused,
+    damaged,
+    close: () => closeSync(handle),
+  };
+}
+
+/** Transactions write the two meta pages in turn: the one of the last transaction counts. */
+export function readMetaPages(file: string, handle: number): { newest: MetaPage; older: MetaPage } {
+  const start = readAt(handle, 0, metaBytes);
+  if (start.length === 0) throw corruptFile(file, "it is empty");
+  const first = readMetaPage(start);
+  if (!first) throw foreignFile(file, "is not an LMDB file, or its first page is damaged");
+  const second = readMetaPage(readAt(handle, first.pageSize, metaBytes));
+  const isSound =
+    second?.pageSize === first.pageSize &&
+    isPageSize(first.pageSize) &&
+    first.transaction % 2 === 0 &&
+    Math.abs(first.transaction - second.transaction) === 1;
+  if (!isSound) throw corruptFile(file, "its meta pages");
+  return first.transaction > second.transaction
+    ? { newest: first, older: second }
+    : { newest: second, older: first };
+}
+
+function isPageSize(size: number): boolean {
+  return size >= 512 && size <= 65_536 && Number.isInteger(Math.log2(size));
+}
+
+/** Fewer bytes when the file ends before. */
+function readAt(handle: number, at: number, bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafe(bytes);
+  return buffer.subarray(0, readSync(handle, buffer, 0, bytes, at));
+}

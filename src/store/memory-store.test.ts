@@ -1,4 +1,0 @@
-import { createMemoryStore } from "./memory-store.ts";
-import { describeStoreContract } from "./store.contract.ts";
-
-describeStoreContract("memory", { open: async () => createMemoryStore() });
