@@ -10,6 +10,7 @@ export interface Store {
   /** Others may write too, through other instances: what was read a moment ago may be old. */
   readonly shared: boolean;
 
+  /** A value that is written belongs to the store: nobody changes its bytes any more. */
   create(key: string, value: Buffer): Promise<CreateResult>;
   update(key: string, value: Buffer, options: { ifRevision: number }): Promise<UpdateResult>;
   delete(key: string, options: { ifRevision: number }): Promise<DeleteResult>;

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/objects.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { Entry } from "../../store/store.ts";
-import { parseButSpec } from "../registry/lazy-spec.ts";
+import { parseButSpec, unparsedSpec } from "../registry/lazy-spec.ts";
 import { atRevision, headLength, revisionField, withRevision } from "../registry/stored-object.ts";
 
 /** The values that selectors look at. */
@@ -24,6 +24,13 @@ export function cachedKind(
   return { resource, head: headLength(resource), fieldReaders: Object.entries(selectableFields) };
 }
 
+/** An object as its writer has it in hand, lent while watchers are told of it, so that nobody has to parse it for that. */
+export interface LentObject {
+  readonly object: KubeObject;
+  /** The object that it replaces: a spec that nobody has looked at is the spec of that one. */
+  readonly before?: CachedObject | undefined;
+}
+
 /** One object at one revision: its JSON as clients get it, parsed only where something inside is asked for. */
 export class CachedObject {
   readonly key: string;
@@ -33,9 +40,11 @@ export class CachedObject {
   #jsonBytes: number | undefined;
   #facts: SelectorFacts | undefined;
   #view: KubeObject | undefined;
+  #lent: LentObject | undefined;
 
-  constructor(kind: CachedKind, entry: Entry) {
+  constructor(kind: CachedKind, entry: Entry, lent?: LentObject) {
     this.#kind = kind;
+    this.#lent = lent;
     this.key = entry.key;
     this.revision = entry.revision;
     this.json = withRevision(entry.value, kind.head, entry.revision);
@@ -48,8 +57,13 @@ export class CachedObject {
   }
 
   facts(): SelectorFacts {
-    this.#facts ??= readFacts(this.parse(), this.#kind);
+    this.#facts ??= readFacts(this.#lent ?? { object: this.parse() }, this.#kind);
     return this.#facts;
+  }
+
+  /** From now on only the JSON is kept. */
+  giveBack(): void {
+    this.#lent = undefined;
   }
 
   /** The object parsed once, for those who only look at it. */
@@ -81,9 +95,11 @@ export class CachedObject {
   }
 }
 
-function readFacts(object: KubeObject, kind: CachedKind): SelectorFacts {
+function readFacts({ object, before }: LentObject, kind: CachedKind): SelectorFacts {
   const { name = "", namespace = "", labels = {} } = object.metadata;
   const fields: Record<string, string> = { "metadata.name": name, "metadata.namespace": namespace };
-  for (const [path, read] of kind.fieldReaders) fields[path] = read(object);
+  const known = before && unparsedSpec(object) !== undefined ? before.facts().fields : {};
+  for (const [path, read] of kind.fieldReaders)
+    fields[path] = (path.startsWith("spec.") ? known[path] : undefined) ?? read(object);
   return { labels, fields };
 }

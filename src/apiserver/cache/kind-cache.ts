@@ -1,3 +1,4 @@
+import type { KubeObject } from "../../api/objects.ts";
 import { createSortedKeys } from "../../lib/sorted-keys.ts";
 import type { Entry } from "../../store/store.ts";
 import { type CachedKind, CachedObject } from "./cached-object.ts";
@@ -11,12 +12,19 @@ export interface KindCache {
   /** How many objects of the prefix lie behind the key. */
   countAfter(prefix: string, key: string): number;
   put(entry: Entry, revision: number): void;
+  /** What is about to be written, and the object that it was made of; the answer ends the loan. */
+  lend(key: string, draft: Draft): () => void;
   remove(key: string, revision: number): void;
   /** The changes after `revision`, or undefined when some of them are no longer kept. */
   changesAfter(revision: number): readonly Change[] | undefined;
   watch(scope: WatchScope, listener: ChangeListener): () => void;
   watcherCount(): number;
   size(): number;
+}
+
+interface Draft {
+  readonly value: Buffer;
+  readonly object: KubeObject;
 }
 
 /** How many changes of a kind are kept for watches that start a little in the past; older ones come from the store. */
@@ -26,6 +34,7 @@ export function createKindCache(kind: CachedKind, loadedAt: number): KindCache {
   const objects = new Map<string, CachedObject>();
   const keys = createSortedKeys();
   const watchers = createWatcherIndex();
+  const drafts = new Map<string, Draft>();
   let changes: Change[] = [];
   /** Every change after this revision is in `changes`. */
   let completeAfter = loadedAt;
@@ -60,10 +69,20 @@ export function createKindCache(kind: CachedKind, loadedAt: number): KindCache {
     },
     put(entry, revision) {
       const before = objects.get(entry.key);
-      const after = new CachedObject(kind, entry);
+      const draft = drafts.get(entry.key);
+      // The very same bytes: another writer of the key may have been faster.
+      const lent = draft?.value === entry.value ? { object: draft.object, before } : undefined;
+      const after = new CachedObject(kind, entry, lent);
       objects.set(entry.key, after);
       if (!before) keys.insert(entry.key);
       record({ revision, key: entry.key, before, after });
+      after.giveBack();
+    },
+    lend(key, draft) {
+      drafts.set(key, draft);
+      return () => {
+        if (drafts.get(key) === draft) drafts.delete(key);
+      };
     },
     remove(key, revision) {
       const before = objects.get(key);

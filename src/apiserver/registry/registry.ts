@@ -2,7 +2,7 @@ import type { KubeObject } from "../../api/objects.ts";
 import { findResourceOfKind, type Resource } from "../../api/resources.ts";
 import { alreadyExists, conflict, modifiedDetail, notFound } from "../../api/status-error.ts";
 import { createKeyedMutex } from "../../lib/keyed-mutex.ts";
-import type { Entry, Store } from "../../store/store.ts";
+import type { CreateResult, Entry, Store, UpdateResult } from "../../store/store.ts";
 import { type CachedKind, CachedObject } from "../cache/cached-object.ts";
 import type { KindCache } from "../cache/kind-cache.ts";
 import type { WatchCache } from "../cache/watch-cache.ts";
@@ -75,16 +75,29 @@ export function createRegistry(deps: {
     return object;
   }
 
-  /** Who has written sees it in later reads and watches through this server. */
-  async function written(
-    ref: ObjectRef,
-    key: string,
-    value: Buffer,
-    revision: number,
-  ): Promise<CachedObject> {
-    await cache.reached(revision);
-    const cached = cache.kind(ref.resource.storedAs).get(key);
-    return cached?.revision === revision ? cached : toCached(ref.resource, { key, value, revision });
+  /**
+   * Writes and waits for the cache: who has written sees it in later reads and watches through this server. Until then
+   * the object is on loan to the cache, which need not parse what it is told.
+   */
+  async function writeThrough<Result extends CreateResult | UpdateResult>(
+    { resource }: ObjectRef,
+    draft: { key: string; value: Buffer; object: KubeObject },
+    write: () => Promise<Result>,
+  ): Promise<Result> {
+    const giveBack = cache.kind(resource.storedAs).lend(draft.key, draft);
+    try {
+      const result = await write();
+      if (result.kind === "created" || result.kind === "updated") await cache.reached(result.revision);
+      return result;
+    } finally {
+      giveBack();
+    }
+  }
+
+  /** Another server may have changed it again since. */
+  function written({ resource }: ObjectRef, entry: Entry): CachedObject {
+    const cached = cache.kind(resource.storedAs).get(entry.key);
+    return cached?.revision === entry.revision ? cached : toCached(resource, entry);
   }
 
   return {
@@ -97,9 +110,9 @@ export function createRegistry(deps: {
     async create(ref, object) {
       const key = objectKey(ref.resource, ref.namespace, ref.name);
       const value = Buffer.from(encodeStored(object));
-      const result = await store.create(key, value);
+      const result = await writeThrough(ref, { key, value, object }, () => store.create(key, value));
       if (result.kind === "exists") throw alreadyExists(ref.resource, ref.name);
-      return written(ref, key, value, result.revision);
+      return written(ref, { key, value, revision: result.revision });
     },
 
     change: (ref, decide) =>
@@ -126,9 +139,12 @@ export function createRegistry(deps: {
       // A write that changes nothing takes no revision and wakes no watcher.
       if (current.isStoredAs(text)) return { kind: "kept", object: current };
       const value = Buffer.from(text);
-      const result = await store.update(current.key, value, { ifRevision: current.revision });
+      const { key, revision: ifRevision } = current;
+      const result = await writeThrough(ref, { key, value, object: change.object }, () =>
+        store.update(key, value, { ifRevision }),
+      );
       if (result.kind === "updated") {
-        return { kind: "put", object: await written(ref, current.key, value, result.revision) };
+        return { kind: "put", object: written(ref, { key, value, revision: result.revision }) };
       }
       if (!result.current) throw notFound(ref.resource, ref.name);
       current = toCached(ref.resource, result.current);

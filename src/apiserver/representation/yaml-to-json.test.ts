@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuTimeMs } from "../../../test/support/cpu-time.ts";
 import { yamlToJson } from "./yaml-to-json.ts";
 
 test.each([
@@ -39,8 +40,8 @@ describe("refused, and quickly", () => {
       "alias",
     ],
   ])("%s", (_, text, reason) => {
-    const start = performance.now();
+    const start = cpuTimeMs();
     expect(() => yamlToJson(text)).toThrow(reason);
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(cpuTimeMs() - start).toBeLessThan(5_000);
   });
 });

@@ -85,10 +85,9 @@ export function createLocalStore(engine: Engine): Store {
   return {
     shared: false,
     // The results are of the kind that was asked for: decideWrite answers each request kind with its own.
-    create: (key, value) =>
-      write({ kind: "create", key, value: Buffer.from(value) }) as Promise<CreateResult>,
+    create: (key, value) => write({ kind: "create", key, value }) as Promise<CreateResult>,
     update: (key, value, { ifRevision }) =>
-      write({ kind: "update", key, value: Buffer.from(value), ifRevision }) as Promise<UpdateResult>,
+      write({ kind: "update", key, value, ifRevision }) as Promise<UpdateResult>,
     delete: (key, { ifRevision }) => write({ kind: "delete", key, ifRevision }) as Promise<DeleteResult>,
 
     async get(key, { atRevision } = {}) {
