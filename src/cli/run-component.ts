@@ -9,7 +9,7 @@ import { runWhileLeader } from "../client/leader-election.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
-import type { ListenAddress } from "./listen-option.ts";
+import type { MetricsServing } from "./metrics-options.ts";
 import { serveMetrics } from "./serve-metrics.ts";
 import { untilStopped } from "./until-stopped.ts";
 
@@ -20,7 +20,7 @@ interface ComponentOptions {
   /** The lease in kube-system that those who share the work hold; without it the work is done right away. */
   readonly lease?: string;
   /** Nothing is counted without it. */
-  readonly metricsListen?: ListenAddress;
+  readonly metricsServing?: MetricsServing;
   readonly logger: Logger;
 }
 
@@ -37,19 +37,22 @@ const leading = { name: "leader_election_master_status", help: "Whether this pro
 
 /** A part of the control plane on its own, until it is told to stop: alone, or while it is the leader. */
 export async function runComponent(
-  { kubeconfig, userAgent, lease, metricsListen, logger }: ComponentOptions,
+  { kubeconfig, userAgent, lease, metricsServing, logger }: ComponentOptions,
   work: (deps: ComponentDeps, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const access = await (kubeconfig === undefined ? loadInClusterAccess() : loadKubeconfig(kubeconfig));
-  const metrics = metricsListen && createMetrics();
+  const metrics = metricsServing && createMetrics();
   const direct = createHttpTransport({ access });
   const transport = metrics ? countRequests(direct, metrics, access.server.host) : direct;
   const clock = systemClock;
   const client = createClient({ transport, userAgent });
-  const served = metrics && (await serveMetrics(metricsListen, metrics));
-  if (served) process.stdout.write(`metrics: ${served.url}/metrics\n`);
   const deps: ComponentDeps = { client, clock, logger, metrics, ca: access.tls.ca };
+  let served: Awaited<ReturnType<typeof serveMetrics>> | undefined;
   try {
+    if (metrics) {
+      served = await serveMetrics(metricsServing, { metrics, client, clock, logger });
+      process.stdout.write(`metrics: ${served.url}/metrics\n`);
+    }
     await untilStopped(async (signal) => {
       if (lease === undefined) return work(deps, signal);
       let leads = 0;

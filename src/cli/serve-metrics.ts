@@ -1,64 +1,142 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerOptions } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { Option } from "commander";
+import { hostname, networkInterfaces } from "node:os";
+import type { Client } from "../client/client.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
 import { type Metrics, metricsContentType } from "../lib/metrics.ts";
 import { stoppable } from "../lib/stoppable.ts";
+import { createSelfSigned } from "../lib/x509/self-signed.ts";
 import { type Answer, sendAnswer, textAnswer } from "../monitor/server/answer.ts";
-import { isLocalHost, isLoopback } from "../monitor/server/loopback.ts";
-import { type ListenAddress, parseListenAddress } from "./listen-option.ts";
+import { createGate } from "../monitor/server/auth/gate.ts";
+import { isLocalHost } from "../monitor/server/loopback.ts";
+import type { MetricsServing } from "./metrics-options.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** `--metrics-listen HOST:PORT`. */
-export const metricsListenOption = () =>
-  new Option(
-    "--metrics-listen <host:port>",
-    "serve /metrics and /healthz there, on loopback only; port 0 picks a free one (default: not served)",
-  ).argParser(parseListenAddress);
+interface ServeDeps {
+  readonly metrics: Metrics;
+  /** Answers who callers are and what they may do. */
+  readonly client: Pick<Client, "request" | "get">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
-/**
- * Serves the metrics to whoever is on this machine. Elsewhere they would need TLS and somebody to ask who may read them:
- * whoever wants them there forwards them.
- */
+/** Undefined for whoever may go on. */
+type Refuse = (request: IncomingMessage) => Promise<Answer | undefined>;
+
+/** Serves the metrics: by HTTP to whoever is on this machine, by HTTPS to those who may `get /metrics` in the cluster. */
 export async function serveMetrics(
-  listen: ListenAddress,
-  metrics: Metrics,
+  serving: MetricsServing,
+  deps: ServeDeps,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  if (!isLoopback(listen.host)) {
-    throw new UsageError(
-      `--metrics-listen ${listen.host}:${listen.port}: metrics are served on loopback only, without TLS: use 127.0.0.1:${listen.port}`,
+  const { host } = serving.listen;
+  const isOpen = serving.kind === "open";
+  const refuse = isOpen ? refuseOtherNames(host) : refuseOthers(deps);
+  const onRequest: RequestListener = (request, response) => {
+    answer(request, refuse, deps.metrics).then(
+      (answered) => sendAnswer(response, answered),
+      (error: unknown) => {
+        deps.logger.error("metrics could not be read", { error });
+        sendAnswer(response, textAnswer(500, "It failed; the log has more."));
+      },
     );
-  }
-  const server = createServer({ headersTimeout: 20_000, requestTimeout: 30_000 }, (request, response) =>
-    sendAnswer(response, answer(request, listen.host, metrics)),
-  );
+  };
+  const server = isOpen ? createServer(limits, onRequest) : await createSecure(serving, deps, onRequest);
   server.maxConnections = 50;
   const close = stoppable(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(listen.port, listen.host, resolve);
+    server.listen(serving.listen.port, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
-  return { url: `http://${host}:${port}`, close };
+  const name = host.includes(":") ? `[${host}]` : host;
+  return { url: `${isOpen ? "http" : "https"}://${name}:${port}`, close };
 }
 
-function answer(
-  { url = "/", method, headers }: IncomingMessage,
-  listenHost: string,
-  metrics: Metrics,
-): Answer {
-  if (!isLocalHost(headers.host, listenHost)) {
-    return textAnswer(403, "Ask for it by the name localhost or by its address.");
+/** A client that dawdles over its headers or body is cut off. */
+const limits: ServerOptions = { headersTimeout: 20_000, requestTimeout: 30_000 };
+
+async function createSecure(
+  { listen, tls, clientCa }: Extract<MetricsServing, { kind: "guarded" }>,
+  deps: ServeDeps,
+  onRequest: RequestListener,
+) {
+  const ca = clientCa ?? (await findClientCa(deps));
+  try {
+    const server = createSecureServer(
+      {
+        ...limits,
+        ...(tls ?? createServingPair(listen.host, deps.clock.now())),
+        minVersion: "TLSv1.2",
+        // Without a CA of the cluster's, certificates of every public one would be good.
+        ...(ca && { ca, requestCert: true, rejectUnauthorized: false }),
+      },
+      onRequest,
+    );
+    server.on("tlsClientError", (error) => deps.logger.debug("TLS handshake failed", { error }));
+    return server;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(
+      `--tls-cert-file, --tls-private-key-file or --client-ca-file is no good, or they do not fit: ${why}`,
+    );
   }
-  if (method !== "GET" && method !== "HEAD") {
+}
+
+/** Where upstream's API servers publish it for whoever leaves to them who callers are. */
+const published = { namespace: "kube-system", name: "extension-apiserver-authentication" };
+
+async function findClientCa({ client, logger }: ServeDeps): Promise<string | undefined> {
+  try {
+    const { data } = await client.get("configmaps", published, { signal: AbortSignal.timeout(10_000) });
+    if (data?.["client-ca-file"]) return data["client-ca-file"];
+  } catch (error) {
+    logger.debug("the cluster does not say which CA signs its users' certificates", { error });
+  }
+  logger.info("metrics are served for bearer tokens only; for certificates give --client-ca-file");
+  return undefined;
+}
+
+function createServingPair(host: string, now: number) {
+  const all = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? []);
+  const hosts = [...new Set([hostname(), "localhost", host, ...all])];
+  return createSelfSigned({ subject: { commonName: "kindling" }, hosts, now });
+}
+
+function refuseOtherNames(listenHost: string): Refuse {
+  return async ({ headers }) =>
+    isLocalHost(headers.host, listenHost)
+      ? undefined
+      : textAnswer(403, "Ask for it by the name localhost or by its address.");
+}
+
+function refuseOthers(deps: ServeDeps): Refuse {
+  const gate = createGate(deps);
+  return async (request) => {
+    const admission = await gate.admit(request, "/metrics");
+    switch (admission.kind) {
+      case "allowed":
+        return undefined;
+      case "unknown":
+        return textAnswer(401, "Unauthorized", { "www-authenticate": "Bearer" });
+      case "forbidden":
+        return textAnswer(403, `${JSON.stringify(admission.user)} may not get /metrics`);
+      case "unavailable":
+        return textAnswer(503, "The cluster cannot be asked who you are.", { "retry-after": "5" });
+    }
+  };
+}
+
+async function answer(request: IncomingMessage, refuse: Refuse, metrics: Metrics): Promise<Answer> {
+  const path = (request.url ?? "/").split("?", 1)[0];
+  if (request.method !== "GET" && request.method !== "HEAD") {
     return textAnswer(405, "Method Not Allowed", { allow: "GET, HEAD" });
   }
-  switch (url.split("?", 1)[0]) {
-    case "/healthz":
-      return textAnswer(200, "ok");
-    case "/metrics":
-      return { ...textAnswer(200, "", { "content-type": metricsContentType }), body: metrics.text() };
-    default:
-      return textAnswer(404, "Not found; there are /metrics and /healthz");
-  }
+  // As upstream's: whoever asks whether it lives need not be anybody.
+  if (path === "/healthz") return textAnswer(200, "ok");
+  const refused = await refuse(request);
+  if (refused) return refused;
+  if (path !== "/metrics") return textAnswer(404, "Not found; there are /metrics and /healthz");
+  return { ...textAnswer(200, "", { "content-type": metricsContentType }), body: metrics.text() };
 }

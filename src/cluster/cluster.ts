@@ -4,6 +4,7 @@ import { createClient } from "../client/create-client.ts";
 import { runControllers } from "../controllers/controller-manager.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
 import {
   type ControlPlane,
@@ -34,14 +35,15 @@ export interface Cluster extends Pick<ControlPlane, "url" | "kubeconfig" | "stop
 /** All parts in one process. Its nodes are ready, or soon will be, when this resolves. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { dataDir } = options;
-  const controlPlane = startControlPlane(options);
+  const metrics = createMetrics();
+  const controlPlane = startControlPlane({ ...options, otherMetrics: metrics.text });
   const names = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
   const starting = names.map((name) =>
     startNode({ ...options, name, dataDir: join(dataDirPaths(dataDir).nodes, name), controlPlane }),
   );
   const components = controlPlane.then((started) => [
-    startScheduler(started, options),
-    startControllers(started, options),
+    startScheduler(started, { ...options, metrics }),
+    startControllers(started, { ...options, metrics }),
   ]);
   let monitor: ClusterMonitor | undefined;
   const close = async () => {
@@ -68,6 +70,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     throw error;
   }
 }
+
+type ComponentOptions = ClusterOptions & { readonly metrics: Metrics };
 
 interface Component {
   stop(): Promise<void>;
@@ -100,21 +104,21 @@ function startComponent(
   };
 }
 
-function startScheduler(controlPlane: ControlPlane, { logger, clock }: ClusterOptions): Component {
+function startScheduler(controlPlane: ControlPlane, { logger, clock, metrics }: ComponentOptions): Component {
   const user = { commonName: "system:kube-scheduler" };
   return startComponent(controlPlane, { name: "scheduler", user, logger, clock }, (deps, signal) =>
-    createScheduler(deps).run(signal),
+    createScheduler({ ...deps, metrics }).run(signal),
   );
 }
 
 function startControllers(
   controlPlane: ControlPlane,
-  { dataDir, logger, clock, features }: ClusterOptions,
+  { dataDir, logger, clock, features, metrics }: ComponentOptions,
 ): Component {
   // Upstream's controllers each act as a service account with just its rights; these are one, with the sum of them.
   const user = { commonName: "system:kube-controller-manager", organizations: ["system:masters"] };
   const localVolumes = { directory: resolve(dataDirPaths(dataDir).volumes) };
   return startComponent(controlPlane, { name: "controllers", user, logger, clock }, (deps, signal) =>
-    runControllers({ ...deps, features, rootCa: controlPlane.ca, localVolumes }, signal),
+    runControllers({ ...deps, metrics, features, rootCa: controlPlane.ca, localVolumes }, signal),
   );
 }

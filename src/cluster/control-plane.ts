@@ -35,6 +35,8 @@ export interface ControlPlaneOptions {
   readonly tokenFile?: string;
   /** The system's unless told. Certificates are always by the system's: whoever checks them goes by it. */
   readonly clock?: Clock;
+  /** Of the other parts of this process, in Prometheus' text format: shown with the API server's. */
+  readonly otherMetrics?: () => string;
 }
 
 /** A user, by the name in its certificate, and the groups it is in. */
@@ -85,6 +87,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       logger,
       ...(staticTokens && { staticTokens }),
       ...(options.clock && { clock: options.clock }),
+      otherMetrics: options.otherMetrics,
     });
   let server: ApiServer | undefined;
   let releasePort: (() => Promise<void>) | undefined;
@@ -158,11 +161,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 async function openStore(options: StoreOptions, directory: string): Promise<Store> {
   switch (options.kind) {
     case "lmdb":
-      return (await import("../store/lmdb-store.ts")).openLmdbStore({ directory });
+      return (await import("../store/lmdb/lmdb-store.ts")).openLmdbStore({ directory });
     case "memory":
-      return (await import("../store/memory-store.ts")).createMemoryStore();
+      return (await import("../store/local/memory-store.ts")).createMemoryStore();
     case "etcd":
-      return (await import("../store/etcd-store.ts")).createEtcdStore(options);
+      return (await import("../store/etcd/etcd-store.ts")).createEtcdStore(options);
   }
 }
 

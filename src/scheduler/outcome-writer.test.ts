@@ -88,7 +88,7 @@ test("a binding waits for a refusal that is on its way", async () => {
   const outcomes = writer(at("1"));
   const refusing = outcomes.refuse(info, failure, signal);
   const binding = outcomes.bind(info, "a", signal);
-  await vi.waitFor(() => expect(finish).toBeDefined());
+  await expect.poll(() => finish).toBeDefined();
   expect(request).not.toHaveBeenCalled();
   finish?.();
   await Promise.all([refusing, binding]);

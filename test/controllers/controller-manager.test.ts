@@ -70,6 +70,25 @@ test("of two one works, and the other takes over when it stops", async () => {
   expect(await end(other, "SIGTERM")).toBe(0);
 });
 
+test("of two, the other goes on with the rollout of one that is killed, once its lease has run out", async () => {
+  const [first, second] = [await start(), await start()];
+  await cluster.until("one works", async () => isWorking(first) || isWorking(second));
+  const [leader, other] = isWorking(first) ? [first, second] : [second, first];
+  const all = (image: string) => [0, 1, 2].map((ordinal) => `passed-on-${ordinal}=${image} ready`);
+  await cluster.create("passed-on", {});
+  await cluster.untilPicture("passed-on", all("web:1"));
+  const log = await cluster.follow("passed-on");
+  await cluster.setImage("passed-on", "web:2");
+  await cluster.until("the rollout begins", async () => log.lines.includes("-passed-on-2=web:1"));
+  await end(leader, "SIGKILL");
+  expect(isWorking(other)).toBe(false);
+  await cluster.until("the other works", async () => isWorking(other), 60_000);
+  await cluster.untilPicture("passed-on", all("web:2"));
+  await log.stop();
+  expect(log.lines.filter((line) => line.startsWith("two"))).toEqual([]);
+  expect(await end(other, "SIGTERM")).toBe(0);
+});
+
 test("a dry run says what it would do, and holds no lease", async () => {
   const before = (
     await cluster.client.get("leases", { namespace: "kube-system", name: "kube-controller-manager" })

@@ -129,10 +129,7 @@ describeWithTool("kubectl", "the addresses of services", () => {
 
     await cluster.stopControllers();
     await cluster.startControllers();
-    await delay(1_500);
-    const before = cluster.writes();
-    await delay(1_000);
-    expect(cluster.writes()).toBe(before);
+    await cluster.untilAtRest();
     expect(await slicesOf("web")).toHaveLength(1);
 
     await cluster.kubectl.ok("delete service web");

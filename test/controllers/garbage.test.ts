@@ -145,8 +145,6 @@ describeWithTool("kubectl", "garbage collection", () => {
       await cluster.untilGone("configmaps", name);
     }
     expect(await find("restart-orphan-leaf")).toBeDefined();
-    const before = cluster.writes();
-    await delay(1_000);
-    expect(cluster.writes()).toBe(before);
+    await cluster.untilAtRest();
   });
 });

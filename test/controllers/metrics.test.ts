@@ -113,9 +113,3 @@ test("the scheduler tells of pods that wait and of its attempts", async () => {
   run.child.kill("SIGTERM");
   expect(await run.exit).toBe(0);
 });
-
-test.each(["controller-manager", "scheduler"])("%s: nothing is served to other machines", async (command) => {
-  const run = await start(command, "--metrics-listen", "0.0.0.0:0");
-  expect(await run.exit).toBe(2);
-  expect(run.output.stderr).toContain("metrics are served on loopback only");
-});

@@ -338,6 +338,18 @@ describe("doing nothing", () => {
       "it is complete",
       async () => (await cluster.get("calm")).status?.availableReplicas === 2,
     );
+    let looks = 0;
+    // Other sets may ask for something in one second, and in the next.
+    await cluster.until("they look, and ask for nothing", async () => {
+      const metadata = { labels: { look: `${looks++}` } };
+      await cluster.patch("calm", { metadata });
+      const [pod] = await cluster.pods("calm");
+      const patch = { kind: "merge", body: { metadata } } as const;
+      const before = cluster.calls();
+      await cluster.client.patch("pods", { namespace: "default", name: pod?.metadata.name ?? "" }, { patch });
+      await delay(1_000);
+      return cluster.calls() === before;
+    });
     await cluster.stopControllers();
     const said: unknown[][] = [];
     const log = (...line: unknown[]) => void said.push(line);

@@ -178,10 +178,7 @@ describeWithTool("kubectl", "volumes", () => {
     await cluster.startControllers();
     await cluster.kubectl.ok("wait pod/survivor --for=condition=Ready --timeout=60s");
     const { volumeName = "" } = (await cluster.find("persistentvolumeclaims", "survivor"))?.spec ?? {};
-    await delay(1_000);
-    const before = cluster.writes();
-    await delay(1_500);
-    expect(cluster.writes()).toBe(before);
+    await cluster.untilAtRest();
 
     await cluster.stopControllers();
     await cluster.kubectl.ok("delete pod survivor --timeout=30s");

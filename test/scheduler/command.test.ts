@@ -31,7 +31,7 @@ test.each([
     spec: { containers },
   });
   const nodeName = async () => (await server.json<Pod>("GET", `${pods}/${name}`)).spec?.nodeName;
-  await expect.poll(nodeName, { timeout: 20_000 }).toBeTruthy();
+  await expect.poll(nodeName).toBeTruthy();
   child.kill("SIGTERM");
   expect(await exit).toBe(0);
 });

@@ -218,7 +218,7 @@ test("a node never gets more than it has, however many pods come at once", async
   await Promise.all(Array.from({ length: 40 }, (_, i) => createPod(`p${i}`, { cpu: "250m" })));
   const bound = async () =>
     (await client.list("pods", { namespace })).items.filter(({ spec }) => spec?.nodeName);
-  await expect.poll(async () => (await bound()).length, { timeout: 10_000 }).toBe(24);
+  await expect.poll(async () => (await bound()).length).toBe(24);
   await delay(300);
   const perNode = new Map<string, number>();
   for (const { spec } of await bound()) {
@@ -347,7 +347,7 @@ describe("beginning again", () => {
     const end = startScheduler(over);
     await createPod("before", {}, over);
     const bound = async (name: string) => (await over.get("pods", { namespace, name })).spec?.nodeName;
-    await expect.poll(() => bound("before"), { timeout: 10_000 }).toBe("a");
+    await expect.poll(() => bound("before")).toBe("a");
     first.kill("SIGKILL");
     await first.exit;
 

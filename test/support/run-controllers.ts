@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "vitest";
 import { defaultFeatures } from "../../src/api/feature-gates.ts";
 import type { Client } from "../../src/client/client.ts";
 import { connectCluster } from "../../src/client/create-client.ts";
@@ -13,8 +15,8 @@ export interface TestControllers {
   stopControllers(): Promise<void>;
   /** How many requests they have made that are no lists and no watches. */
   calls(): number;
-  /** How many of these change something. */
-  writes(): number;
+  /** Until they have changed nothing for a while: controllers that write at rest never come to this. */
+  untilAtRest(): Promise<void>;
 }
 
 /** `KINDLING_TEST_LOG` shows what the parts say. */
@@ -30,7 +32,14 @@ export function createTestControllers(
   const count = { calls: 0, writes: 0 };
   return {
     calls: () => count.calls,
-    writes: () => count.writes,
+    async untilAtRest() {
+      const written = async () => {
+        const before = count.writes;
+        await delay(1_500);
+        return count.writes - before;
+      };
+      await expect.poll(written).toBe(0);
+    },
     async startControllers(options) {
       const stop = new AbortController();
       const client = await connectCluster({ kubeconfig });

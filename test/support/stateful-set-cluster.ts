@@ -22,6 +22,8 @@ export interface StatefulSetCluster {
   }): Promise<void>;
   /** Breaks off in the middle of whatever they do. */
   stopControllers(): Promise<void>;
+  /** How many requests they have made that are no lists and no watches. */
+  calls(): number;
   create(name: string, spec: SetSpec, annotations?: Record<string, string>): Promise<StatefulSet>;
   get(name: string): Promise<StatefulSet>;
   patch(name: string, body: unknown): Promise<StatefulSet>;
@@ -76,7 +78,7 @@ export async function startStatefulSetCluster({
 
   const picture = async (name: string) => (await pods(name)).map(draw);
 
-  async function until(what: string, is: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+  async function until(what: string, is: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     while (!(await is())) {
       if (Date.now() > deadline) throw new Error(`it did not come to this: ${what}`);
@@ -92,6 +94,7 @@ export async function startStatefulSetCluster({
     startControllers: ({ features, ...options } = {}) =>
       controllers.startControllers({ ...options, features: { ...defaultFeatures, ...gates, ...features } }),
     stopControllers: controllers.stopControllers,
+    calls: controllers.calls,
     create: (name, spec, annotations) =>
       client.create("statefulsets", manifest(name, node.name, spec, annotations)),
     get: (name) => client.get("statefulsets", { namespace: "default", name }),
@@ -111,7 +114,7 @@ export async function startStatefulSetCluster({
     pods,
     picture,
     until,
-    async untilPicture(name, expected, timeoutMs = 30_000) {
+    async untilPicture(name, expected, timeoutMs = 60_000) {
       let last: string[] = [];
       try {
         await until(

@@ -1,16 +1,15 @@
 import type { Command } from "commander";
 import { createScheduler } from "../../scheduler/scheduler.ts";
-import type { ListenAddress } from "../listen-option.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
+import { addMetricsOptions, type MetricsFlags, readMetricsServing } from "../metrics-options.ts";
 import { runComponent } from "../run-component.ts";
-import { metricsListenOption } from "../serve-metrics.ts";
 
-type SchedulerFlags = Parameters<typeof loggerOf>[0] & {
-  kubeconfig: string;
-  schedulerName: string;
-  leaderElect: boolean;
-  metricsListen?: ListenAddress;
-};
+type SchedulerFlags = MetricsFlags &
+  Parameters<typeof loggerOf>[0] & {
+    kubeconfig: string;
+    schedulerName: string;
+    leaderElect: boolean;
+  };
 
 const examples = `
 Examples:
@@ -22,18 +21,17 @@ export function configure(command: Command): void {
   addLogOptions(command)
     .requiredOption("--kubeconfig <file>", "the API server, and who this scheduler is there")
     .option("--scheduler-name <name>", "the spec.schedulerName of its pods", "default-scheduler")
-    .option("--leader-elect", "schedule only while holding the lease kube-system/kube-scheduler", false)
-    .addOption(metricsListenOption())
-    .addHelpText("after", examples)
-    .action(runScheduler);
+    .option("--leader-elect", "schedule only while holding the lease kube-system/kube-scheduler", false);
+  addMetricsOptions(command).addHelpText("after", examples).action(runScheduler);
 }
 
 async function runScheduler(flags: SchedulerFlags): Promise<void> {
-  const { kubeconfig, schedulerName, leaderElect, metricsListen } = flags;
+  const { kubeconfig, schedulerName, leaderElect } = flags;
+  const metricsServing = await readMetricsServing(flags);
   const logger = loggerOf(flags).component("scheduler");
   const lease = leaderElect ? "kube-scheduler" : undefined;
   await runComponent(
-    { kubeconfig, userAgent: "kindling-scheduler", lease, metricsListen, logger },
+    { kubeconfig, userAgent: "kindling-scheduler", lease, metricsServing, logger },
     (deps, signal) => createScheduler({ ...deps, schedulerName }).run(signal),
   );
 }

@@ -40,7 +40,7 @@ function willBeReplaced(rollout: Rollout, pod: Pod): boolean {
   if (!isDue(rollout, pod)) return false;
   if (strategy === "RollingUpdate") return burst;
   if (strategy !== "EnforcedRollingUpdate") return false;
-  return !permanentOnly || rollout.whyUnavailable(pod).kind === "permanent";
+  return !permanentOnly || rollout.cannotHeal(pod);
 }
 
 /** What to do about a pod that the strategy does not replace, though it is to be. */

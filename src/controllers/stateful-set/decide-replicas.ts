@@ -62,10 +62,9 @@ function effectOf(rollout: Rollout, pod: Pod): Effect {
   if (isTerminating(pod)) return "stop";
   if (isRunningAndReady(pod) && !rollout.isUnavailable(pod)) return "goOn";
   if (rollout.strategy !== "EnforcedRollingUpdate") return "stop";
-  const { kind } = rollout.whyUnavailable(pod);
   const due = isDue(rollout, pod);
-  if (rollout.permanentOnly) return due && kind === "permanent" ? "goOn" : "holdUpdate";
-  return due || kind !== "coming" ? "goOn" : "holdCreation";
+  if (rollout.permanentOnly) return due && rollout.cannotHeal(pod) ? "goOn" : "holdUpdate";
+  return due || rollout.whyUnavailable(pod).kind !== "coming" ? "goOn" : "holdCreation";
 }
 
 /** It will be replaced. */

@@ -74,6 +74,5 @@ function enforcedTargets(rollout: Rollout): readonly Pod[] {
 }
 
 function waitsToHeal(rollout: Rollout, pod: Pod): boolean {
-  if (!rollout.permanentOnly || !rollout.isUnavailable(pod)) return false;
-  return rollout.whyUnavailable(pod).kind !== "permanent";
+  return rollout.permanentOnly && rollout.isUnavailable(pod) && !rollout.cannotHeal(pod);
 }

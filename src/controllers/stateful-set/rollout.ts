@@ -2,7 +2,7 @@ import type { Pod, StatefulSet } from "../../api/objects.ts";
 import { isAvailable, isTerminating } from "../pod-state.ts";
 import { newPod, ordinalOf, ordinalsOf, revisionOf } from "./identity.ts";
 import type { StatefulSetFacts } from "./stateful-set-facts.ts";
-import { type Holdup, whyUnavailable } from "./why-unavailable.ts";
+import { type Holdup, isUnderWay, whyUnavailable } from "./why-unavailable.ts";
 
 /** `permanent-only`: EnforcedRollingUpdate replaces unhealthy pods only when they cannot heal by themselves. */
 const unstickAnnotation = "kindling.dev/unstick";
@@ -24,6 +24,8 @@ export interface Rollout {
   /** It runs something else than the update revision. */
   isOld(pod: Pod): boolean;
   whyUnavailable(pod: Pod): Holdup;
+  /** Of an unavailable one: nothing that it still does can help it. */
+  cannotHeal(pod: Pod): boolean;
 }
 
 export function rolloutOf(facts: StatefulSetFacts): Rollout {
@@ -49,6 +51,7 @@ export function rolloutOf(facts: StatefulSetFacts): Rollout {
     isUnavailable: (pod) => isTerminating(pod) || !isAvailable(pod, minReadySeconds, now),
     isOld: (pod) => revisionOf(pod) !== update.name,
     whyUnavailable: (pod) => whyUnavailable(pod, minReadySeconds, now),
+    cannotHeal: (pod) => whyUnavailable(pod, minReadySeconds, now).kind === "permanent" && !isUnderWay(pod),
   };
 }
 

@@ -62,7 +62,7 @@ function revision(name: string, image: string): Revision {
   };
 }
 
-/** `0 old ready`: ordinal, revision, state. */
+/** `0 old ready`: ordinal, revision, state; `permanent+pulling`: and what another container of the pod does. */
 export function makePod(set: StatefulSet, line: string): Pod {
   const [ordinal = "", name = "", state = ""] = line.split(" ");
   const pod = newPod(set, name === "new" ? update : { ...old, name }, Number(ordinal));
@@ -76,27 +76,32 @@ export function makePod(set: StatefulSet, line: string): Pod {
   };
 }
 
-function statusOf(state: string): Pod["status"] {
+function statusOf(states: string): Pod["status"] {
+  const [state = "", other = ""] = states.split("+");
   if (state === "Failed" || state === "Succeeded") return { phase: state };
   const waiting = { failing: "ImagePullBackOff", permanent: "InvalidImageName", coming: "ContainerCreating" }[
     state
   ];
   const since = state === "justReady" ? "2026-01-01T00:09:55Z" : before;
+  const common = { image: "", imageID: "", ready: !waiting, restartCount: 0 };
   const container = {
+    ...common,
     name: "c",
-    image: "",
-    imageID: "",
-    ready: !waiting,
-    restartCount: 0,
     state: waiting ? { waiting: { reason: waiting } } : { running: {} },
   };
+  const another = {
+    pulling: { state: { waiting: { reason: "ContainerCreating" } } },
+    starting: { started: false, state: { running: {} } },
+    started: { started: true, state: { running: {} } },
+    initializing: { state: { waiting: { reason: "PodInitializing" } } },
+  }[other];
   return {
     phase: waiting ? "Pending" : "Running",
     conditions: [
       { type: "PodScheduled", status: "True" },
       { type: "Ready", status: waiting ? "False" : "True", lastTransitionTime: since },
     ],
-    containerStatuses: [container],
+    containerStatuses: [container, ...(another ? [{ ...common, name: "d", ...another }] : [])],
   };
 }
 

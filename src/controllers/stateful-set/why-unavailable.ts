@@ -36,6 +36,16 @@ export function whyUnavailable(pod: Pod, minReadySeconds: number, now: number): 
   );
 }
 
+/**
+ * Whether a container of it may have bytes of its image arriving, or some of its startup budget left. Those that wait
+ * for an init container do nothing.
+ */
+export function isUnderWay(pod: Pod): boolean {
+  return containersOf(pod).some(({ started, state }) =>
+    state?.running ? started === false : state?.waiting?.reason === "ContainerCreating",
+  );
+}
+
 function unscheduled(pod: Pod): Holdup | undefined {
   const scheduled = conditionOf(pod, "PodScheduled");
   if (scheduled?.status === "False") {

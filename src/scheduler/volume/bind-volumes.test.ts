@@ -65,7 +65,7 @@ describe("a volume that is to be made", () => {
   test("is asked for on the node, and waited for", async () => {
     const api = setUp(plan);
     const binding = api.bind();
-    await vi.waitFor(() => expect(api.update).toHaveBeenCalledOnce());
+    await expect.poll(() => api.update).toHaveBeenCalledOnce();
     expect(api.update.mock.calls[0]?.[1]).toMatchObject({
       metadata: { resourceVersion: "1", annotations: onNodeA },
     });
@@ -77,7 +77,7 @@ describe("a volume that is to be made", () => {
   test("is given up when whoever makes it asks for another node", async () => {
     const api = setUp(plan);
     const binding = expect(api.bind()).rejects.toThrow('provisioning failed for PVC "data"');
-    await vi.waitFor(() => expect(api.update).toHaveBeenCalledOnce());
+    await expect.poll(() => api.update).toHaveBeenCalledOnce();
     api.change([makeClaim("data", { metadata: { resourceVersion: "2" } })]);
     await binding;
   });
@@ -85,7 +85,7 @@ describe("a volume that is to be made", () => {
   test("is given up when the claim goes", async () => {
     const api = setUp(plan);
     const binding = expect(api.bind()).rejects.toThrow('persistentvolumeclaim "data" not found');
-    await vi.waitFor(() => expect(api.update).toHaveBeenCalledOnce());
+    await expect.poll(() => api.update).toHaveBeenCalledOnce();
     api.change([]);
     await binding;
   });
@@ -93,7 +93,7 @@ describe("a volume that is to be made", () => {
   test("is given up after ten minutes", async () => {
     const api = setUp(plan);
     const binding = expect(api.bind()).rejects.toThrow("binding volumes: context deadline exceeded");
-    await vi.waitFor(() => expect(api.clock.sleeping()).toBe(1));
+    await expect.poll(() => api.clock.sleeping()).toBe(1);
     await api.clock.advance(600_000);
     await binding;
   });
@@ -110,7 +110,7 @@ describe("a volume that is to be made", () => {
 test("a volume that is there is held for the claim, and the claim waited for", async () => {
   const api = setUp({ bindings: [{ claim, volume }], provisions: [] });
   const binding = api.bind();
-  await vi.waitFor(() => expect(api.update).toHaveBeenCalledOnce());
+  await expect.poll(() => api.update).toHaveBeenCalledOnce();
   const held = api.update.mock.calls[0]?.[1];
   expect(held).toMatchObject({
     metadata: { name: "disk", annotations: { "pv.kubernetes.io/bound-by-controller": "yes" } },
