@@ -99,6 +99,7 @@ async function addContestants(): Promise<void> {
   for (const tool of ["containerd", "containerd-2"] as const) {
     const start = (at: string) => startContainerd(at, archives, tool);
     if (hasTool(tool)) await add(tool, { start, asked: theirs });
+    if (hasTool(tool) && beside) await add(`${beside}, ${tool}`, { start, asked: theirs, kindling: beside });
     const upstream = args["upstream-kubelet"];
     if (hasTool(tool) && upstream)
       await add(`upstream's kubelet, ${tool}`, { start, asked: ["", ""], upstream });

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Features } from "../api/feature-gates.ts";
 import { versionInfo } from "../api/version.ts";
 import { createClient } from "../client/create-client.ts";
@@ -14,6 +13,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { SimulatedRuntime } from "../simulated/start-simulated-runtime.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { kubeletDirOf } from "./data-dir/data-dir-paths.ts";
 
 export interface NodeKubeletOptions {
   readonly name: string;
@@ -56,7 +56,7 @@ export async function startNodeKubelet(
         client,
         cri,
         nodeName: name,
-        dataDir: join(dataDir, "kubelet"),
+        dataDir: kubeletDirOf(dataDir),
         config: options.kubeletConfig ?? defaultConfig,
         clientCa: controlPlane.ca,
         ...(simulated && withoutContainers(simulated)),

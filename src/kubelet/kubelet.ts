@@ -10,6 +10,8 @@ import type { CriClient } from "../cri/cri-client.ts";
 import { type BackoffPolicy, retry } from "../lib/backoff.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { openPodCgroups } from "./cgroup/open-pod-cgroups.ts";
+import { readCgroupDriver } from "./cgroup/read-cgroup-driver.ts";
 import type { KubeletConfiguration } from "./configuration/kubelet-configuration.ts";
 import { readMachineFacts } from "./container/read-machine-facts.ts";
 import { createStartupNotes } from "./container/startup-notes.ts";
@@ -80,7 +82,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
   const [machine, machineFacts, runtime] = await Promise.all([
     readMachine({ dataDir }),
     readMachineFacts(),
-    retry(() => cri.runtime.version({ version: "0.1.0" }, { signal }), {
+    retry(() => askRuntime(cri, config, signal), {
       policy: runtimePolicy,
       clock,
       signal,
@@ -128,6 +130,14 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
   const writer = createStatusWriter(common);
   const services = createInformer({ ...common, resource: "services" });
   const runtimeClasses = createInformer({ ...common, resource: "runtimeclasses" });
+  const cgroups = await openPodCgroups({
+    ...common,
+    nodeName,
+    dataDir,
+    driver: runtime.cgroups,
+    cpus: machine.cpus,
+    pods: () => workers.list(),
+  });
   const admit = createAdmission({
     workers: () => workers,
     observer,
@@ -148,8 +158,9 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
       objects,
       services,
       runtimeClasses,
+      cgroups,
       node,
-      runtimeName: runtime.runtimeName,
+      runtimeName: runtime.name,
       dataDir,
       reject: (pod) => (shuttingDown ? shutdownRejection : admit(pod)),
     }),
@@ -210,6 +221,16 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
     const onFailure = (error: unknown) => logger.warn("volumes of a pod before were not removed", { error });
     const trying = { policy: runtimePolicy, clock, signal: stopped, onFailure };
     await Promise.all(left.map((podUid) => retry(() => volumes.tearDown(podUid), trying)));
+    await cgroups.sweep(workers.has);
+  }
+
+  /** Whatever was missed is found here. */
+  async function lookAtAllPods(stopped: AbortSignal): Promise<void> {
+    for (;;) {
+      await clock.sleep(config.syncFrequencyMs, stopped).catch(() => {});
+      if (stopped.aborted) return;
+      for (const { metadata } of workers.list()) workers.noticed(metadata.uid ?? "");
+    }
   }
 
   async function shutDown(): Promise<void> {
@@ -245,6 +266,7 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
         observing,
         sourcing,
         workers.run(stopped),
+        lookAtAllPods(stopped),
         recorder.run(stopped),
         nodeStatus.run(stopped),
         runNodeLease(
@@ -264,7 +286,13 @@ export async function createKubelet(options: KubeletOptions, signal: AbortSignal
         runHousekeeping({ ...config, ...common, observer }, stopped),
       ]);
       prober.close();
-      await server?.close();
+      await Promise.all([server?.close(), cgroups.close()]);
     },
   };
+}
+
+/** What is asked of a runtime once, as soon as it answers. */
+async function askRuntime(cri: CriClient, config: KubeletConfiguration, signal: AbortSignal) {
+  const { runtimeName: name } = await cri.runtime.version({ version: "0.1.0" }, { signal });
+  return { name, cgroups: await readCgroupDriver(cri, { otherwise: config.cgroupDriver, signal }) };
 }

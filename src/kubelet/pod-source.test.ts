@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Pod } from "../api/objects.ts";
 import type { Client, ObjectKey } from "../client/client.ts";
 import type { Change, Informer } from "../client/informer.ts";
@@ -105,7 +105,7 @@ test("a static pod runs before anybody shows it, and its mirror shows its status
   await writeStatic("one");
   const { source, stored, told } = setUp({ staticPodPath: directory });
   await source.synced;
-  await vi.waitFor(() => expect(told.at(-1)).toEqual({ name: "web-n", removed: false, shown: "mirror-1" }));
+  await expect.poll(() => told.at(-1)).toEqual({ name: "web-n", removed: false, shown: "mirror-1" });
   expect(told[0]).toEqual({ name: "web-n", removed: false, shown: undefined });
   expect([...stored.keys()]).toEqual(["default/web-n"]);
 });
@@ -113,25 +113,23 @@ test("a static pod runs before anybody shows it, and its mirror shows its status
 test("without its mirror it runs on, and gets another", async () => {
   await writeStatic("one");
   const { take, told, removed } = setUp({ staticPodPath: directory });
-  await vi.waitFor(() => expect(told.at(-1)?.shown).toBe("mirror-1"));
+  await expect.poll(() => told.at(-1)?.shown).toBe("mirror-1");
   take({ namespace: "default", name: "web-n" });
   expect(told.at(-1)).toEqual({ name: "web-n", removed: false, shown: undefined });
-  await vi.waitFor(() => expect(told.at(-1)?.shown).toBe("mirror-2"));
+  await expect.poll(() => told.at(-1)?.shown).toBe("mirror-2");
   expect(removed).toEqual([]);
 });
 
 test("an edited file is another pod under the same name; a file that is gone takes pod and mirror along", async () => {
   await writeStatic("one");
   const { stored, told, removed } = setUp({ staticPodPath: directory });
-  await vi.waitFor(() => expect(told.at(-1)?.shown).toBe("mirror-1"));
+  await expect.poll(() => told.at(-1)?.shown).toBe("mirror-1");
   await writeStatic("two");
-  await vi.waitFor(() => expect(told.at(-1)?.shown).toBeDefined());
-  await vi.waitFor(() =>
-    expect(stored.get("default/web-n")?.metadata.annotations).toMatchObject({ word: "two" }),
-  );
+  await expect.poll(() => told.at(-1)?.shown).toBeDefined();
+  await expect.poll(() => stored.get("default/web-n")?.metadata.annotations).toMatchObject({ word: "two" });
   expect(removed.length).toBeGreaterThanOrEqual(1);
   await rm(join(directory, "web.yaml"));
-  await vi.waitFor(() => expect(stored.size).toBe(0));
+  await expect.poll(() => stored.size).toBe(0);
   expect(new Set(removed).size).toBe(removed.length);
 });
 
@@ -140,6 +138,6 @@ test("a mirror that no file stands behind goes", async () => {
   const { source, put, stored, told } = setUp({ staticPodPath: directory });
   await source.synced;
   put(apiPod("old-n", { annotations }));
-  await vi.waitFor(() => expect(stored.size).toBe(0));
+  await expect.poll(() => stored.size).toBe(0);
   expect(told).toEqual([]);
 });

@@ -4,6 +4,7 @@ import type { Pod, RuntimeClass, Service } from "../api/objects.ts";
 import { StatusError } from "../api/status-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Informer } from "../client/informer.ts";
+import type { PodCgroups } from "./cgroup/create-pod-cgroups.ts";
 import type { KubeletConfiguration } from "./configuration/kubelet-configuration.ts";
 import { hashContainer } from "./container/container-hash.ts";
 import { createImageUserReader } from "./container/image-user.ts";
@@ -39,6 +40,7 @@ export interface WorkerFactoryOptions
   readonly objects: ReferencedObjects;
   readonly services: Informer<Service>;
   readonly runtimeClasses: Informer<RuntimeClass>;
+  readonly cgroups: PodCgroups;
   readonly node: () => NodeFacts;
   readonly runtimeName: string;
   readonly dataDir: string;
@@ -54,7 +56,7 @@ export function createWorkerFactory(options: WorkerFactoryOptions): (subject: Po
     clusterDns: config.clusterDNS,
     clusterDomain: config.clusterDomain,
     resolvConf: config.resolvConf,
-    cgroups: undefined,
+    cgroupParent: options.cgroups.parentOf,
     cpu: defaultCpuSettings,
     dataDirectory: dataDir,
     seccompDefault: false,
@@ -94,7 +96,7 @@ export function createWorkerFactory(options: WorkerFactoryOptions): (subject: Po
             directories: [podDirectory(dataDir, podUid), podLogDirectory(logsDirectory, subject.pod)],
             signal,
           });
-          await options.observer.refresh(podUid);
+          await Promise.all([options.observer.refresh(podUid), options.cgroups.remove(podUid)]);
         },
       },
       subject,

@@ -220,7 +220,8 @@ describeWithTool("busybox", "with real containers", () => {
     const runtimeDir = join(dataDir, "nodes/node-1/runtime");
     const { podIds } = await networkNotes(runtimeDir);
     const containers = await readdir(join(runtimeDir, "containers"));
-    const ids = [...podIds, ...containers.map((name) => name.replace(".json", ""))];
+    const pods = await readdir(join(dataDir, "nodes/node-1/kubelet/pods"));
+    const ids = [...podIds, ...containers.map((name) => name.replace(".json", "")), ...pods];
     const bridges = await ownBridges(runtimeDir);
     return () => findTraces({ dataDir, ids, bridges });
   }
@@ -233,7 +234,9 @@ describeWithTool("busybox", "with real containers", () => {
       const where = ["--data-dir", dataDir];
       const up = await startWithPod(where);
       const traces = await machineOf(dataDir);
-      expect((await traces()).mounts.length).toBeGreaterThan(2);
+      const before = await traces();
+      expect(before.mounts.length).toBeGreaterThan(2);
+      expect(before.cgroups.length).toBeGreaterThan(0);
       await up.kill("SIGKILL");
 
       const left = JSON.parse((await kindling("status", "-o", "json", ...where)).stdout);

@@ -153,6 +153,11 @@ for (const { tool, about, hasEvents } of versions) {
         containerId: containers[0]?.id ?? "",
         verbose: true,
       });
+      // In the cgroup that the kubelet has made for the pod.
+      const { pid } = JSON.parse(status.info.info ?? "{}");
+      expect(await readFile(`/proc/${pid}/cgroup`, "utf8")).toMatch(
+        new RegExp(`^\\d+:(memory)?:/.*kubepods/besteffort/pod${uidOf(before)}/`, "m"),
+      );
       await killFirstProcess(status.info);
       const after = await node.until(
         "killed",

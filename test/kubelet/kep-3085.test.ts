@@ -12,10 +12,15 @@ const isSandboxReady = (pod: Pod) => conditionOf(pod, condition)?.status === "Tr
 
 let simulated: SimulatedRuntime;
 let node: KubeletNode;
+/** By pod: what each attempt at its volumes waits for, or fails with. */
+const volumes = new Map<string, () => Promise<void>>();
 
 beforeAll(async () => {
   simulated = await startSimulatedOnSocket({ imagesPresent: true });
-  node = await startKubeletNode({ cri: simulated.client });
+  node = await startKubeletNode({
+    cri: simulated.client,
+    beforeVolume: async ({ metadata }) => volumes.get(metadata.name ?? "")?.(),
+  });
 });
 afterAll(async () => {
   await node?.close();
@@ -112,6 +117,43 @@ describe("KEP-3085 PodReadyToStartContainers", () => {
       expect((await node.untilEvent(`slow-${culprit}`, event)).reason).toBe("FailedCreatePodSandBox");
     },
   );
+
+  test("3085-3 a slow volume keeps it False as long as it lasts, over failures, with events that name it", async () => {
+    let tries = 0;
+    let attach = () => {};
+    const attached = new Promise<void>((resolve) => {
+      attach = resolve;
+    });
+    volumes.set("slow-volume", async () => {
+      if (++tries <= 2) throw new Error("the disk is still attached to another node");
+      await attached;
+    });
+    await node.run("slow-volume", {
+      containers: [{ name: "c", image: "web:1", volumeMounts: [{ name: "disk", mountPath: "/disk" }] }],
+      volumes: [{ name: "disk", emptyDir: {} }],
+    });
+    const message = 'MountVolume.SetUp failed for volume "disk" : the disk is still attached to another node';
+    const stuck = await node.until(
+      "slow-volume",
+      (pod) => conditionOf(pod, condition)?.reason === "FailedMount",
+    );
+    expect(conditionOf(stuck, condition)).toMatchObject({ status: "False", message });
+    expect(await node.untilEvent("slow-volume", /attached to another node/)).toMatchObject({
+      type: "Warning",
+      reason: "FailedMount",
+      message,
+    });
+    // The third try does not fail; it takes its time.
+    await expect.poll(() => tries, { timeout: 10_000 }).toBe(3);
+    const waiting = (await node.get("slow-volume")) as Pod;
+    expect(conditionOf(waiting, condition)).toMatchObject({
+      status: "False",
+      lastTransitionTime: conditionOf(stuck, condition)?.lastTransitionTime,
+    });
+    expect(simulated.state.byPod.has(waiting.metadata.uid ?? "")).toBe(false);
+    attach();
+    expect(isSandboxReady(await node.until("slow-volume", isReady))).toBe(true);
+  });
 
   test("3085-11 a missing secret volume (3085-3: the slow volume) keeps it False; created, the pod starts by itself", async () => {
     await node.run("late-volume", {
@@ -264,7 +306,7 @@ describe("KEP-3085 PodReadyToStartContainers", () => {
     // Pods of the tests before may still be on their way: their writes would be counted too.
     await node.client.deleteCollection("pods", { namespace: "default" });
     const left = async () => (await node.client.list("pods", {})).items.length;
-    await expect.poll(left, { timeout: 20_000 }).toBe(0);
+    await expect.poll(left).toBe(0);
     const none = await patches();
     await node.run("counted", { containers });
     const pod = await node.until("counted", isReady);

@@ -92,10 +92,10 @@ describe("3085-8 the API server is away", () => {
     const wentAt = Date.now();
     simulated.killSandbox(uidOf(dying as Pod));
     simulated.exitContainer(uidOf(crashing as Pod), "c", 3);
-    await expect.poll(() => runsInSandbox(uidOf(starting), 0), { timeout: 10_000 }).toBe(true);
-    await expect.poll(() => runsInSandbox(uidOf(dying as Pod), 1), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => runsInSandbox(uidOf(starting), 0)).toBe(true);
+    await expect.poll(() => runsInSandbox(uidOf(dying as Pod), 1)).toBe(true);
     await expect
-      .poll(() => truthOf(uidOf(crashing as Pod)).container, { timeout: 10_000 })
+      .poll(() => truthOf(uidOf(crashing as Pod)).container)
       .toMatchObject({ metadata: { attempt: 1 }, state: { kind: "running" } });
     const settledAt = Date.now();
     // Times in the API have whole seconds: what is written late must be told from what happened then.
@@ -136,7 +136,7 @@ describe("3085-8 the API server is away", () => {
     await node.until("starting-2", (pod) => conditionOf(pod, condition)?.status === "False");
 
     await server.close();
-    await expect.poll(() => runsInSandbox(uidOf(starting), 0), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => runsInSandbox(uidOf(starting), 0)).toBe(true);
     node.kill();
     simulated.killSandbox(uidOf(dying as Pod));
     await node.start({ untilReady: false });
@@ -174,7 +174,7 @@ describe("3085-8 the API server is away", () => {
     await node.client.delete("pods", { namespace: "default", name: "leaving" });
     await node.untilEvent("leaving", /^Stopping container c$/);
     await server.close();
-    await expect.poll(() => truthOf(uidOf(leaving)).sandbox?.state, { timeout: 10_000 }).not.toBe("ready");
+    await expect.poll(() => truthOf(uidOf(leaving)).sandbox?.state).not.toBe("ready");
     await bringServerBack();
     await node.untilGone("leaving");
     await expect.poll(() => simulated.state.byPod.has(uidOf(leaving))).toBe(false);

@@ -106,9 +106,23 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
     await node.client.patch("configmaps", metadata, {
       patch: { kind: "merge", body: { data: { colour: "green", size: null } } },
     });
-    await expect.poll(() => exec(pod, "cat /settings/colour"), { timeout: 15_000 }).toBe("green");
+    await expect.poll(() => exec(pod, "cat /settings/colour")).toBe("green");
     // As upstream: a file that is mounted by itself stays as it was.
     expect(await exec(pod, "ls /settings; cat /one/colour")).toBe("colour\nblue");
+    // The pod's own description is another source of files.
+    const ofPod = { namespace: "default", name: "volumes" };
+    await node.client.patch("pods", ofPod, {
+      patch: { kind: "merge", body: { metadata: { labels: { app: "renamed" } } } },
+    });
+    await expect.poll(() => exec(pod, "cat /projected/labels")).toBe('app="renamed"');
+
+    // A kubelet that starts anew keeps up what the one before has mounted.
+    await node.stop();
+    await node.start();
+    await node.client.patch("configmaps", metadata, {
+      patch: { kind: "merge", body: { data: { colour: "red" } } },
+    });
+    await expect.poll(() => exec(pod, "cat /settings/colour")).toBe("red");
     expect(statusOf((await node.get("volumes")) as Pod)?.restartCount).toBe(0);
   });
 
@@ -119,6 +133,12 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
       kind: "ConfigMap",
       metadata: { name: "env", namespace: "default" },
       data: { LEVEL: "debug", NAME: "from the map" },
+    });
+    await node.client.create("services", {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "data-base", namespace: "default" },
+      spec: { ports: [{ name: "sql", port: 5_432 }] },
     });
     const fieldRef = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } });
     await node.run("environment", {
@@ -149,6 +169,14 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
       ]),
     );
     expect(lines.filter((line) => line.startsWith("NONE="))).toEqual([]);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^DATA_BASE_SERVICE_HOST=[0-9.]+$/),
+        "DATA_BASE_SERVICE_PORT=5432",
+        "DATA_BASE_SERVICE_PORT_SQL=5432",
+        expect.stringMatching(/^DATA_BASE_PORT_5432_TCP=tcp:\/\/[0-9.]+:5432$/),
+      ]),
+    );
     expect((await exec(pod, "hostname; cat /etc/hosts")).split("\n")).toEqual(
       expect.arrayContaining(["environment", `${pod.status?.podIP}\tenvironment`]),
     );
@@ -158,8 +186,10 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
     const { node } = host;
     const { lines, mount, volume } = await recorded("hooks");
     const say = (word: string) => ({ exec: { command: ["sh", "-c", `echo ${word} >> /records/hooks`] } });
+    // Longer than the test waits: none ends by its being over.
+    const terminationGracePeriodSeconds = 300;
     await node.run("hooks", {
-      terminationGracePeriodSeconds: 20,
+      terminationGracePeriodSeconds,
       containers: [
         shell("trap 'echo TERM >> /records/hooks; exit 0' TERM; while :; do sleep 0.1; done", {
           ...mount,
@@ -169,17 +199,34 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
       ...volume,
     });
     await node.run("sleepy", {
-      terminationGracePeriodSeconds: 20,
+      terminationGracePeriodSeconds,
       containers: [shell(untilTold, { lifecycle: { preStop: { sleep: { seconds: 2 } } } })],
     });
-    await Promise.all([node.until("hooks", isReady), node.until("sleepy", isReady)]);
+    // A server that answers once, to the hook, and only then lets the container end.
+    const { lines: heard, ...asked } = await recorded("asked");
+    const httpGet = { path: "/bye?from=hook", port: 8_080, httpHeaders: [{ name: "X-Word", value: "ciao" }] };
+    await node.run("asked", {
+      terminationGracePeriodSeconds,
+      containers: [
+        shell(
+          `printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n' > /answer; while :; do nc -l -p 8080 < /answer >> /records/asked; done & trap 'echo TERM >> /records/asked; exit 0' TERM; while :; do sleep 0.1; done`,
+          { ...asked.mount, lifecycle: { preStop: { httpGet } } },
+        ),
+      ],
+      ...asked.volume,
+    });
+    const names = ["hooks", "sleepy", "asked"];
+    await Promise.all(names.map((name) => node.until(name, isReady)));
     expect(await lines()).toEqual(["postStart"]);
     const began = Date.now();
-    for (const name of ["hooks", "sleepy"]) await node.client.delete("pods", { namespace: "default", name });
-    await Promise.all([node.untilGone("hooks"), node.untilGone("sleepy")]);
+    for (const name of names) await node.client.delete("pods", { namespace: "default", name });
+    await Promise.all(names.map((name) => node.untilGone(name)));
+    const request = (await heard()).map((line) => line.trim());
+    expect(request[0]).toBe("GET /bye?from=hook HTTP/1.1");
+    expect(request.map((line) => line.toLowerCase())).toContain("x-word: ciao");
+    expect(request.at(-1)).toBe("TERM");
     expect(await lines()).toEqual(["postStart", "preStop", "TERM"]);
     expect(Date.now() - began).toBeGreaterThan(2_000);
-    expect(Date.now() - began).toBeLessThan(15_000);
   });
 
   test("hooks: a postStart that fails ends the container, and it is started again", async () => {
@@ -201,11 +248,11 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
       containers: [shell(untilTold, { ...mount, lifecycle: { postStart } })],
       ...volume,
     });
-    await expect.poll(lines, { timeout: 20_000 }).toEqual(["begun"]);
+    await expect.poll(lines).toEqual(["begun"]);
     const before = await node.until("cut-off", (pod) => statusOf(pod)?.state?.running !== undefined);
     node.kill();
     await node.start();
-    await expect.poll(lines, { timeout: 20_000 }).toEqual(["begun", "begun"]);
+    await expect.poll(lines).toEqual(["begun", "begun"]);
     expect(history.versions.filter(isReady)).toEqual([]);
     await writeFile(join(records, "go"), "");
     const after = await node.until("cut-off", isReady);
@@ -326,7 +373,6 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
     await node.client.delete("pods", { namespace: "default", name: "deaf" });
     await node.untilGone("deaf");
     expect(Date.now() - began).toBeGreaterThanOrEqual(3_000);
-    expect(Date.now() - began).toBeLessThan(12_000);
     await history.stop();
     const last = history.versions.at(-1) as Pod;
     expect(statusOf(last)?.state?.terminated?.exitCode).toBe(137);

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, type TestContext, test } from "vitest";
 import type { Pod } from "../../src/api/objects.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
 import { createStartupNotes } from "../../src/kubelet/container/startup-notes.ts";
@@ -86,19 +86,20 @@ async function mountsBelow(path: string): Promise<string[]> {
   return (await readFile("/proc/self/mounts", "utf8")).split("\n").filter((line) => line.includes(path));
 }
 
-async function expectNothingLeft({ state }: SimulatedRuntime, dataDir: string): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      expect([...state.sandboxes, ...state.containers]).toEqual([]);
-      for (const folder of ["pods", "logs"]) expect(await readdir(join(dataDir, folder))).toEqual([]);
-      expect(await mountsBelow(dataDir)).toEqual([]);
-    },
-    { timeout: 20_000 },
-  );
+async function expectNothingLeft(
+  { expect }: TestContext,
+  { state }: SimulatedRuntime,
+  dataDir: string,
+): Promise<void> {
+  const left = async () => {
+    const folders = await Promise.all(["pods", "logs"].map((folder) => readdir(join(dataDir, folder))));
+    return [...state.sandboxes, ...state.containers, ...folders.flat(), ...(await mountsBelow(dataDir))];
+  };
+  await expect.poll(left).toEqual([]);
 }
 
 describe("a kubelet that is restarted loses nothing", () => {
-  test.concurrent("killed 100 times at random moments: nothing starts twice, sticks or leaks", async () => {
+  test.concurrent("killed 100 times at random moments: nothing starts twice, sticks or leaks", async (context) => {
     const simulated = await startSimulated(slowSteps);
     const started = new Map<string, number>();
     const node = await startKubeletNode({ cri: countStarts(simulated, started) });
@@ -129,10 +130,11 @@ describe("a kubelet that is restarted loses nothing", () => {
 
     await node.client.deleteCollection("pods", { namespace: "default" });
     for (const { metadata } of alive) await node.untilGone(metadata.name ?? "");
-    await expectNothingLeft(simulated, node.dataDir);
+    await expectNothingLeft(context, simulated, node.dataDir);
   });
 
-  test.concurrent("the process itself, by SIGKILL", async () => {
+  test.concurrent("the process itself, by SIGKILL", async (context) => {
+    const { expect } = context;
     const endpoint = `unix://${join(directory, "killed.sock")}`;
     const dataDir = join(directory, "killed");
     const simulated = await startSimulated(slowSteps, endpoint);
@@ -155,9 +157,7 @@ describe("a kubelet that is restarted loses nothing", () => {
       names.push(`killed-${kills}`);
       await node.run(`killed-${kills}`, spec);
       const { child, output, exit } = await runKindling(args);
-      await vi.waitFor(() => expect(output.stdout + output.stderr).toMatch(/registered/), {
-        timeout: 30_000,
-      });
+      await expect.poll(() => output.stdout + output.stderr).toMatch(/registered/);
       await pause(Math.random() * 400);
       child.kill("SIGKILL");
       await exit;
@@ -170,7 +170,7 @@ describe("a kubelet that is restarted loses nothing", () => {
     }
     await node.client.deleteCollection("pods", { namespace: "default" });
     for (const name of names) await node.untilGone(name);
-    await expectNothingLeft(simulated, dataDir);
+    await expectNothingLeft(context, simulated, dataDir);
     last.child.kill("SIGTERM");
     expect(await last.exit).toBe(0);
   });
@@ -206,7 +206,7 @@ describe("a kubelet that is restarted loses nothing", () => {
     expect(waited).toBeGreaterThanOrEqual(9_000);
   });
 
-  test.concurrent("950-6 failures of a startup probe go on counting", async () => {
+  test.concurrent("950-6 failures of a startup probe go on counting", async ({ expect }) => {
     const simulated = await startSimulated([{ container: { exec: () => ({ exitCode: 1 }) } }]);
     const execs: string[] = [];
     const node = await startKubeletNode({ cri: noteExecs(simulated, execs) });
@@ -215,19 +215,18 @@ describe("a kubelet that is restarted loses nothing", () => {
     const { metadata } = await node.run("slow", {
       containers: [{ name: "c", image: "web:1", startupProbe }],
     });
-    const waiting = { timeout: 20_000 };
-    await vi.waitFor(() => expect(execs.length).toBeGreaterThan(0), waiting);
+    await expect.poll(() => execs.length).toBeGreaterThan(0);
     const [first = ""] = execs;
     const notes = createStartupNotes({ dataDirectory: node.dataDir, logger: silentLogger });
     const failures = () => notes.startupFailures(metadata.uid ?? "", first);
-    await vi.waitFor(() => expect(failures()).toBeGreaterThanOrEqual(2), waiting);
+    await expect.poll(() => failures()).toBeGreaterThanOrEqual(2);
     node.kill();
     execs.length = 0;
     await node.start();
     await node.until("slow", (pod) => (restartCounts(pod)[0] ?? 0) > 0, 60_000);
     // Two of the six had failed before, or more.
     expect(execs.filter((id) => id === first).length).toBeLessThanOrEqual(4);
-    await vi.waitFor(() => expect(failures()).toBe(0), waiting);
+    await expect.poll(() => failures()).toBe(0);
   });
 
   test.concurrent("what its probes found goes on: a pod that is ready stays so", async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Pod } from "../../src/api/objects.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
@@ -24,7 +24,8 @@ beforeAll(async () => {
   const { runtime, images, close } = simulated.client;
   node = await startKubeletNode({ cri: { runtime: noting(runtime), images: noting(images), close } });
   // The first list of everything, and the one after the events are there.
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const lists = () => calls.filter((name) => name === "listContainers");
+  await vi.waitFor(() => expect(lists()).toHaveLength(2), 60_000);
 });
 afterAll(async () => {
   await node?.close();

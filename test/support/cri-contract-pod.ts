@@ -34,9 +34,7 @@ export async function runPod(client: CriClient, { container, annotations }: Prog
 }
 
 export async function untilReady(client: CriClient, containerId: string): Promise<void> {
-  await expect
-    .poll(async () => (await execIn(client, containerId, "test -e /tmp/ready")).exitCode, { timeout: 20_000 })
-    .toBe(0);
+  await expect.poll(async () => (await execIn(client, containerId, "test -e /tmp/ready")).exitCode).toBe(0);
 }
 
 export const remove = (client: CriClient, podSandboxId: string) =>

@@ -67,7 +67,8 @@ export async function statusOf(client: CriClient, containerId: string): Promise<
 }
 
 export async function untilExited(client: CriClient, containerId: string): Promise<ContainerStatus> {
-  for (let attempt = 0; attempt < 500; attempt++) {
+  const deadline = Date.now() + 60_000;
+  while (Date.now() < deadline) {
     const status = await statusOf(client, containerId);
     if (status.state === ContainerState.CONTAINER_EXITED) return status;
     await delay(20);
@@ -81,7 +82,7 @@ export async function execIn(
   containerId: string,
   script: string,
 ): Promise<{ stdout: string; stderr: string; exitCode: number }> {
-  const request = { containerId, cmd: ["sh", "-c", script], timeout: 20n };
+  const request = { containerId, cmd: ["sh", "-c", script], timeout: 60n };
   const { stdout, stderr, exitCode } = await client.runtime.execSync(request);
   return { stdout: Buffer.from(stdout).toString(), stderr: Buffer.from(stderr).toString(), exitCode };
 }

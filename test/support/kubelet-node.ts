@@ -12,7 +12,7 @@ import {
   type KubeletConfiguration,
   parseKubeletConfiguration,
 } from "../../src/kubelet/configuration/kubelet-configuration.ts";
-import { createKubelet, type Kubelet } from "../../src/kubelet/kubelet.ts";
+import { createKubelet, type Kubelet, type KubeletOptions } from "../../src/kubelet/kubelet.ts";
 import { createLogger, type Logger, silentLogger } from "../../src/lib/logger.ts";
 import { startTestServer, type TestServer } from "./api-server.ts";
 
@@ -66,6 +66,8 @@ export interface KubeletNodeOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly name?: string;
   readonly logger?: Logger;
+  /** What volumes wait for. */
+  readonly beforeVolume?: KubeletOptions["beforeVolume"];
   /** What stands between the kubelet and the API server. */
   readonly through?: (client: Client) => Client;
 }
@@ -95,6 +97,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
         features: { ...defaultFeatures, ...options.features, ...features },
         version: versionInfo.gitVersion,
         clientCa: await readFile(join(server.dataDir, "pki/ca.crt"), "utf8"),
+        ...(options.beforeVolume && { beforeVolume: options.beforeVolume }),
         logger,
       },
       stop.signal,
@@ -125,7 +128,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
     }
   }
 
-  async function until(podName: string, what: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+  async function until(podName: string, what: (pod: Pod) => boolean, timeoutMs = 60_000): Promise<Pod> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const pod = await get(podName);
@@ -166,7 +169,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
     get,
     until,
     async untilGone(podName) {
-      const deadline = Date.now() + 20_000;
+      const deadline = Date.now() + 60_000;
       while (await get(podName)) {
         if (Date.now() > deadline) throw new Error(`pod ${podName} does not go`);
         await pause();
@@ -174,7 +177,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
     },
     events,
     async untilEvent(podName, matching) {
-      const deadline = Date.now() + 20_000;
+      const deadline = Date.now() + 60_000;
       for (;;) {
         const all = await events(podName);
         const found = all.find(({ message }) => matching.test(message ?? ""));
@@ -194,7 +197,7 @@ export async function startKubeletNode(options: KubeletNodeOptions): Promise<Kub
       // The kubelet itself takes down what it has mounted.
       if (!running) await start();
       await client.deleteCollection("pods", { namespace: "default" });
-      const deadline = Date.now() + 30_000;
+      const deadline = Date.now() + 60_000;
       while ((await client.list("pods", {})).items.length > 0) {
         if (Date.now() > deadline) throw new Error("some pods do not go");
         await pause();

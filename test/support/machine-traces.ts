@@ -89,7 +89,7 @@ async function findCgroups(ids: ReadonlySet<string>): Promise<string[]> {
     for (const entry of entries) {
       if (!entry.isDirectory()) continue;
       if ([...ids].some((id) => entry.name.includes(id))) found.push(join(path, entry.name));
-      else if (depth < 4) await walk(join(path, entry.name), depth + 1);
+      else if (depth < 8) await walk(join(path, entry.name), depth + 1);
     }
   }
   await walk("/sys/fs/cgroup", 0);

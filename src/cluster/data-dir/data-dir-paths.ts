@@ -20,3 +20,8 @@ export function dataDirPaths(dataDir: string) {
 export function runtimeDirOf(nodeDir: string): string {
   return join(nodeDir, "runtime");
 }
+
+/** Where its kubelet keeps volumes and logs. */
+export function kubeletDirOf(nodeDir: string): string {
+  return join(nodeDir, "kubelet");
+}

@@ -82,8 +82,7 @@ export const configurationFields = [
     name: "syncFrequency",
     type: "duration",
     default: "1m0s",
-    meaning:
-      "How often each pod is looked at when nothing happens; it is also when its volumes are refreshed.",
+    meaning: "How often each pod is looked at when nothing happens; what does happen is noticed at once.",
   },
   {
     name: "nodeStatusUpdateFrequency",
@@ -151,7 +150,15 @@ export const configurationFields = [
     name: "cgroupRoot",
     type: "string",
     default: "",
-    meaning: "The cgroup below which pods get theirs; the runtime's own root when empty.",
+    meaning:
+      "The cgroup below which pods get theirs, as kubepods; one of this kubelet's own below /kindling when empty, for an upstream kubelet on the same machine removes what it does not know below /kubepods.",
+  },
+  {
+    name: "cgroupsPerQOS",
+    type: "boolean",
+    default: true,
+    meaning:
+      "Give each pod a cgroup with its limits, below that of its class of service. Off, or where cgroups cannot be written, containers are where the runtime puts them.",
   },
   {
     name: "containerLogMaxSize",

@@ -136,6 +136,10 @@ test.each<[string, string | RegExp]>([
   ["containerLogMaxSize: 0", /^containerLogMaxSize: /],
   ["containerLogMaxSize: ten", /^containerLogMaxSize: .* such as 10Mi/],
   ["containerLogMaxFiles: 1", /^containerLogMaxFiles: .* of at least 2/],
+  [
+    "cgroupRoot: ../outside",
+    'cgroupRoot: Invalid value: "../outside": must be empty or the absolute path of a cgroup, without ..',
+  ],
   ["cgroupDriver: none", 'cgroupDriver: Unsupported value: "none": supported values: "cgroupfs", "systemd"'],
   ["authorization: { mode: ABAC }", /^authorization.mode: Unsupported value: "ABAC"/],
   ["tlsCertFile: /c.pem", "tlsPrivateKeyFile: Required value: tlsCertFile needs its key"],

@@ -35,6 +35,7 @@ export interface KubeletConfiguration {
   readonly resolvConf: string;
   readonly cgroupDriver: "cgroupfs" | "systemd";
   readonly cgroupRoot: string;
+  readonly cgroupsPerQOS: boolean;
   readonly containerLogMaxSizeBytes: number;
   readonly containerLogMaxFiles: number;
   readonly crashLoopBackOff: { readonly maxContainerRestartPeriodMs: number };

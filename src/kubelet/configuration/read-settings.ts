@@ -65,9 +65,18 @@ function readNode(reader: FieldReader, at: Report) {
     nodeLabels: readLabels(reader, at.child("nodeLabels")),
     maxPods: reader.integer("maxPods", positive),
     cgroupDriver: reader.oneOf("cgroupDriver", ["cgroupfs", "systemd"]),
-    cgroupRoot: reader.text("cgroupRoot"),
+    cgroupRoot: readCgroupRoot(reader, at),
+    cgroupsPerQOS: reader.flag("cgroupsPerQOS"),
     ...readShutdown(reader, at),
   };
+}
+
+function readCgroupRoot(reader: FieldReader, at: Report): string {
+  const root = reader.text("cgroupRoot");
+  if (root && (!root.startsWith("/") || root.split("/").includes(".."))) {
+    at.invalid("cgroupRoot", root, "must be empty or the absolute path of a cgroup, without ..");
+  }
+  return root;
 }
 
 function readShutdown(reader: FieldReader, at: Report) {

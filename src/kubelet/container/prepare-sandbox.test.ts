@@ -29,7 +29,7 @@ beforeEach(async () => {
     clusterDns: ["10.96.0.10"],
     clusterDomain: "cluster.local",
     resolvConf: join(root, "resolv.conf"),
-    cgroups: undefined,
+    cgroupParent: async () => "/kubepods/podu-1",
     cpu: defaultCpuSettings,
   };
 });
@@ -39,6 +39,7 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 test("makes the log directory and reads the node's resolver", async () => {
   const { config, warnings } = await prepareSandbox(deps, { pod: makePod(), attempt: 1 });
   expect(config.metadata?.attempt).toBe(1);
+  expect(config.linux?.cgroupParent).toBe("/kubepods/podu-1");
   expect(config.dnsConfig).toEqual({
     servers: ["10.96.0.10"],
     searches: ["shop.svc.cluster.local", "svc.cluster.local", "cluster.local", "example.org"],

@@ -3,7 +3,6 @@ import type { Pod } from "../../api/objects.ts";
 import type { EventToRecord } from "../../client/event-recorder.ts";
 import type { PodSandboxConfig } from "../../cri/generated/cri.ts";
 import { StartError } from "../start-error.ts";
-import type { CgroupSettings } from "./cgroup-parent.ts";
 import type { CpuSettings } from "./linux-resources.ts";
 import type { NodeFacts } from "./node-facts.ts";
 import { parseResolvConf } from "./parse-resolv-conf.ts";
@@ -20,7 +19,8 @@ export interface SandboxDeps {
   readonly clusterDomain: string;
   /** The node's resolv.conf; empty where pods are not to use it. */
   readonly resolvConf: string;
-  readonly cgroups: CgroupSettings | undefined;
+  /** The cgroup of the pod, made where it is not there yet; see PodCgroups. */
+  readonly cgroupParent: (pod: Pod) => Promise<string>;
   readonly cpu: CpuSettings;
 }
 
@@ -38,11 +38,16 @@ export async function prepareSandbox(
   deps: SandboxDeps,
   { pod, attempt }: { readonly pod: Pod; readonly attempt: number },
 ): Promise<PreparedSandbox> {
-  const { clusterDns, clusterDomain, cgroups, cpu, resolvConf } = deps;
+  const { clusterDns, clusterDomain, cpu, resolvConf } = deps;
   try {
     const logDirectory = podLogDirectory(deps.logsDirectory, pod);
     const { hostIps, machine } = deps.node();
-    const resolver = resolvConf ? parseResolvConf(await readFile(resolvConf, "utf8")) : undefined;
+    const [cgroupParent, resolverText] = await Promise.all([
+      deps.cgroupParent(pod),
+      resolvConf ? readFile(resolvConf, "utf8") : undefined,
+      mkdir(logDirectory, { recursive: true, mode: 0o755 }),
+    ]);
+    const resolver = resolverText === undefined ? undefined : parseResolvConf(resolverText);
     const dns = podDns(pod, { clusterDns, clusterDomain, resolver, nodeIps: hostIps });
     const config = buildSandboxConfig({
       pod,
@@ -50,11 +55,10 @@ export async function prepareSandbox(
       logDirectory,
       dns: dns.config,
       clusterDomain,
-      cgroups,
+      cgroupParent,
       machine,
       cpu,
     });
-    await mkdir(logDirectory, { recursive: true, mode: 0o755 });
     return { config, warnings: dns.warnings };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -26,7 +26,7 @@ function build(spec: Partial<PodSpec> = {}, rest: Partial<SandboxRequest> = {}) 
     logDirectory: "/logs/shop_web_u-1",
     dns: { servers: ["10.96.0.10"], searches: [], options: [] },
     clusterDomain: "cluster.local",
-    cgroups: undefined,
+    cgroupParent: "",
     machine,
     cpu,
     ...rest,
@@ -115,8 +115,8 @@ describe("buildSandboxConfig", () => {
   });
 
   test("a cgroup where the kubelet names it", () => {
-    const config = build({}, { cgroups: { driver: "cgroupfs", root: "/" } });
-    expect(config.linux?.cgroupParent).toBe("/kubepods/besteffort/podu-1");
+    const cgroupParent = "/kubepods/besteffort/podu-1";
+    expect(build({}, { cgroupParent }).linux?.cgroupParent).toBe(cgroupParent);
   });
 
   test.each([

@@ -9,7 +9,6 @@ import {
   SecurityProfile_ProfileType as ProfileType,
   Protocol,
 } from "../../cri/generated/cri.ts";
-import { type CgroupSettings, cgroupParent } from "./cgroup-parent.ts";
 import { sandboxLabels } from "./cri-labels.ts";
 import { type CpuSettings, sandboxResources } from "./linux-resources.ts";
 import type { MachineFacts } from "./node-facts.ts";
@@ -23,15 +22,15 @@ export interface SandboxRequest {
   readonly logDirectory: string;
   readonly dns: DNSConfig;
   readonly clusterDomain: string;
-  /** Undefined leaves the choice of a cgroup to the runtime. */
-  readonly cgroups: CgroupSettings | undefined;
+  /** Empty leaves the choice of a cgroup to the runtime. */
+  readonly cgroupParent: string;
   readonly machine: MachineFacts;
   readonly cpu: CpuSettings;
 }
 
 /** Throws what keeps the pod from having a sandbox. */
 export function buildSandboxConfig(request: SandboxRequest): PodSandboxConfig {
-  const { pod, attempt, logDirectory, dns, cgroups } = request;
+  const { pod, attempt, logDirectory, dns, cgroupParent } = request;
   const { name = "", namespace = "", uid = "", annotations = {} } = pod.metadata;
   refuseUserNamespace(pod);
   return {
@@ -43,7 +42,7 @@ export function buildSandboxConfig(request: SandboxRequest): PodSandboxConfig {
     labels: sandboxLabels(pod),
     annotations,
     linux: {
-      cgroupParent: cgroups ? cgroupParent(pod, cgroups) : "",
+      cgroupParent,
       securityContext: sandboxSecurity(pod),
       sysctls: Object.fromEntries(
         (pod.spec?.securityContext?.sysctls ?? []).map((sysctl) => [sysctl.name, sysctl.value]),

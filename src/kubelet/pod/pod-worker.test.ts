@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { defaultFeatures } from "../../api/feature-gates.ts";
 import type { Pod, PodStatus } from "../../api/objects.ts";
 import { applyStrategicMergePatch } from "../../api/patch/strategic-merge-patch.ts";
@@ -46,6 +46,7 @@ function setUp(probes: object, pendingHooks: readonly string[] = []) {
     writer,
     observer: { get: () => observed, refresh: async () => observed },
     recorder: { record: () => {} },
+    volumes: { takeOver: async () => {} },
     notes: {
       pendingHooks: () => new Set(pendingHooks),
       hookBegins: async () => {},
@@ -97,10 +98,10 @@ test.each([
   ["a readiness probe", { readinessProbe: probe }],
 ])("Ready is written with the first success of %s: no time passes in between", async (_name, probes) => {
   const { patches, answer, stop } = setUp(probes);
-  await vi.waitFor(() => expect(patches.map(readyIn)).toEqual(["False"]));
+  await expect.poll(() => patches.map(readyIn)).toEqual(["False"]);
   answer({ kind: "success" });
   // The clock stands: whatever waited for a moment, however short, would wait for ever.
-  await vi.waitFor(() => expect(patches.map(readyIn)).toEqual(["False", "True"]));
+  await expect.poll(() => patches.map(readyIn)).toEqual(["False", "True"]);
   expect(patches.map(({ atMs }) => atMs)).toEqual([0, 0]);
   expect(patches[1]?.status.containerStatuses?.[0]).toMatchObject({ started: true, ready: true });
   await stop();
@@ -109,10 +110,10 @@ test.each([
 test("a postStart hook that a kubelet before had begun is run again, and Ready waits for it", async () => {
   const lifecycle = { postStart: { exec: { command: ["migrate"] } } };
   const { patches, hookBegun, answer, stop } = setUp({ lifecycle }, ["a"]);
-  await vi.waitFor(() => expect(hookBegun).toEqual(["a"]));
-  await vi.waitFor(() => expect(patches.map(readyIn)).toEqual(["False"]));
+  await expect.poll(() => hookBegun).toEqual(["a"]);
+  await expect.poll(() => patches.map(readyIn)).toEqual(["False"]);
   answer({ kind: "success" });
-  await vi.waitFor(() => expect(patches.map(readyIn)).toEqual(["False", "True"]));
+  await expect.poll(() => patches.map(readyIn)).toEqual(["False", "True"]);
   expect(hookBegun).toEqual(["a"]);
   await stop();
 });

@@ -10,11 +10,12 @@ import type { StatusWriter } from "../status/status-writer.ts";
 import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
 import { activeDeadlineOf, deadlineExceeded } from "./active-deadline.ts";
 import { decidePodActions } from "./decide-pod-actions.ts";
-import { containerFieldPath } from "./kill-container.ts";
 import { createPlanRetry, retryPolicy } from "./plan-retry.ts";
 import type { PodPlan } from "./pod-plan.ts";
+import { recordCrashLoops } from "./record-crash-loops.ts";
 import { graceSeconds, type PodActionDeps, runPodActions } from "./run-pod-actions.ts";
 import { stopPod } from "./stop-pod.ts";
+import { createWorkerVolumes } from "./worker-volumes.ts";
 
 /** What the kubelet has of one pod: the worker reads it anew at each step. */
 export interface PodSubject {
@@ -65,6 +66,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   const { clock, observer, prober, writer } = deps;
   const uid = first.pod.metadata.uid ?? "";
   const wakeUp = createWakeUp();
+  const volumes = createWorkerVolumes(deps);
   const problems = new Map<string, StartProblem>();
   /** Containers, by id, whose postStart hook has not ended: from the first status on, also after a restart. */
   const hooked = new Set(deps.notes.pendingHooks(uid));
@@ -73,12 +75,13 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   let crashLoops: PodPlan["crashLoops"] = new Map();
   let ending: PodEnding | undefined;
   let graceOverride: number | undefined;
-  let mounted: MountedVolumes | undefined;
   const planRetry = createPlanRetry(clock);
   let markEnded = () => {};
   const ended = new Promise<void>((resolve) => {
     markEnded = resolve;
   });
+  /** Aborted when the pod begins to end. */
+  const living = new AbortController();
   /** Aborts what is under way when the pod has to end, or has to end sooner. */
   let hurry = new AbortController();
 
@@ -144,13 +147,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       maxRestartDelayMs: deps.maxRestartDelayMs,
       now: clock.now(),
     });
-    for (const [name, problem] of plan.crashLoops) {
-      if (crashLoops.get(name)?.message === problem.message) continue;
-      const { namespace, name: podName } = subject.pod.metadata;
-      const message = `Back-off restarting failed container ${name} in pod ${podName}_${namespace}(${uid})`;
-      const fieldPath = containerFieldPath(subject.pod, name);
-      deps.recorder.record(subject.pod, { type: "Warning", reason: "BackOff", message, fieldPath });
-    }
+    recordCrashLoops(deps.recorder, subject.pod, { before: crashLoops, now: plan.crashLoops });
     const changed = plan.crashLoops.size > 0 || crashLoops.size > 0;
     crashLoops = plan.crashLoops;
     if (changed) publish();
@@ -182,9 +179,9 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       .catch((error) => deps.logger.debug("a pod could not be looked at", { error }));
   }
 
-  /** Volumes that stand are kept up to date by themselves: containers that come later need not make them again. */
-  async function mountVolumes(signal: AbortSignal): Promise<MountedVolumes> {
-    mounted ??= await deps.volumes.setUp(subject.pod, signal);
+  async function mountVolumes(signal: AbortSignal, onGathered?: () => void): Promise<MountedVolumes> {
+    const mounted = await volumes.mount(subject.pod, signal, onGathered);
+    if (sandboxProblem?.reason === "FailedMount") reports.sandboxProblem(undefined);
     return mounted;
   }
 
@@ -275,6 +272,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       const graceBefore = graceSeconds(subject.pod);
       // Only what was asked for counts: the echo of our own status must not make a failed plan run again at once.
       if (JSON.stringify(subject.pod.spec) !== JSON.stringify(next.pod.spec)) planRetry.forget();
+      volumes.follow(subject.pod, next.pod, living.signal);
       subject = next;
       if (shouldEnd() && (!wasEnding || graceSeconds(next.pod) < graceBefore)) {
         hurry.abort(new Error("the pod ends"));
@@ -289,9 +287,13 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
     endNow,
     ended,
     async run(signal) {
-      await live(signal);
+      const stands = observer.get(uid) !== undefined && !shouldEnd();
+      const takenOver =
+        stands && volumes.takeOver(() => subject.pod, AbortSignal.any([signal, living.signal]));
+      await live(signal).finally(() => living.abort());
       await end(signal);
       markEnded();
+      await takenOver;
       await bury(signal);
     },
   };

@@ -38,8 +38,8 @@ export interface RunOptions {
   readonly observed: ObservedPod | undefined;
   readonly actions: readonly PodAction[];
   readonly reports: StepReports;
-  /** The pod's volumes, made where they are not there yet. */
-  readonly mountVolumes: (signal: AbortSignal) => Promise<MountedVolumes>;
+  /** The pod's volumes, made where they are not there yet; see PodVolumes.setUp. */
+  readonly mountVolumes: (signal: AbortSignal, onGathered?: () => void) => Promise<MountedVolumes>;
   readonly signal: AbortSignal;
 }
 
@@ -96,9 +96,10 @@ export function graceSeconds(pod: Pod): number {
 async function mountVolumes(
   deps: PodActionDeps,
   { pod, reports, mountVolumes: mount, signal }: RunOptions,
+  onGathered?: () => void,
 ): Promise<MountedVolumes | undefined> {
   try {
-    return await mount(signal);
+    return await mount(signal, onGathered);
   } catch (error) {
     signal.throwIfAborted();
     const problem = { reason: "FailedMount", message: criErrorText(error) };
@@ -114,7 +115,7 @@ async function createSandbox(
   deps: PodActionDeps,
   options: RunOptions & { attempt: number },
 ): Promise<boolean> {
-  const { pod, attempt, reports, signal } = options;
+  const { pod, attempt, reports } = options;
   if (attempt > 0) {
     deps.recorder.record(pod, {
       type: "Normal",
@@ -122,25 +123,41 @@ async function createSandbox(
       message: "Pod sandbox changed, it will be killed and re-created.",
     });
   }
-  if (!(await mountVolumes(deps, options))) return false;
-  let sandboxId: string;
+  // What may be missing has to be there before anything is made; mounting it goes on beside the sandbox.
+  let proceed = () => {};
+  const gathered = new Promise<true>((resolve) => {
+    proceed = () => resolve(true);
+  });
+  const mounting = mountVolumes(deps, options, proceed);
+  if (!(await Promise.race([gathered, mounting]))) return false;
+  const [made, mounted] = await Promise.allSettled([runSandbox(deps, options), mounting]);
+  if (made.status === "rejected") throw made.reason;
+  if (mounted.status === "rejected") throw mounted.reason;
+  if (made.value === undefined) return false;
+  if (mounted.value) reports.sandboxProblem(undefined);
+  await reports.acted({ sandboxId: made.value });
+  return mounted.value !== undefined;
+}
+
+/** The new sandbox's id; undefined when it cannot be made: the pod's status and events say why. */
+async function runSandbox(
+  deps: PodActionDeps,
+  { pod, attempt, reports, signal }: RunOptions & { attempt: number },
+): Promise<string | undefined> {
   try {
     const runtimeHandler = deps.runtimeHandler(pod);
     const { config, warnings } = await deps.prepareSandbox({ pod, attempt });
     for (const warning of warnings) deps.recorder.record(pod, warning);
     const request = { config, runtimeHandler };
     const made = await deps.cri.runtime.runPodSandbox(request, { signal, timeoutMs: 240_000 });
-    sandboxId = made.podSandboxId;
+    return made.podSandboxId;
   } catch (error) {
     signal.throwIfAborted();
     const message = `Failed to create pod sandbox: ${criErrorText(error)}`;
     reports.sandboxProblem({ reason: "FailedCreatePodSandBox", message });
     deps.recorder.record(pod, { type: "Warning", reason: "FailedCreatePodSandBox", message });
-    return false;
+    return undefined;
   }
-  reports.sandboxProblem(undefined);
-  await reports.acted({ sandboxId });
-  return true;
 }
 
 type ContainerOptions = RunOptions & {

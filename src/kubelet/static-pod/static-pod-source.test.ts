@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Pod } from "../../api/objects.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
@@ -38,7 +38,7 @@ function start() {
     },
     stop.signal,
   );
-  return { clock, seen, untilSeen: (last: string[]) => vi.waitFor(() => expect(seen.at(-1)).toEqual(last)) };
+  return { clock, seen, untilSeen: (last: string[]) => expect.poll(() => seen.at(-1)).toEqual(last) };
 }
 
 const podFile = (name: string) =>
@@ -76,7 +76,7 @@ test("a directory that is not there has no pods, and is found when it is made", 
   await untilSeen([]);
   await mkdir(directory);
   await writeFile(join(directory, "late.yaml"), podFile("late"));
-  await vi.waitFor(() => expect(clock.sleeping()).toBe(1));
+  await expect.poll(() => clock.sleeping()).toBe(1);
   await clock.advance(20_000);
   await untilSeen(["late-n"]);
   // From then on it is watched.
@@ -87,6 +87,6 @@ test("a directory that is not there has no pods, and is found when it is made", 
 test("one that cannot be read says nothing, so that what runs goes on", async () => {
   await writeFile(directory, "a file in its place");
   const { clock, seen } = start();
-  await vi.waitFor(() => expect(clock.sleeping()).toBe(1));
+  await expect.poll(() => clock.sleeping()).toBe(1);
   expect(seen).toEqual([]);
 });

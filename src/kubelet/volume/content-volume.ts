@@ -47,19 +47,26 @@ async function makeDirectory(
   { pod, volume }: VolumeRequest,
   { directory, inMemory }: ContentVolume,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o750 });
+  // What was made just now has nothing in it and nothing on it.
+  const isNew = (await mkdir(directory, { recursive: true, mode: 0o750 })) !== undefined;
   const sizeBytes = memoryVolumeBytes({ pod, allocatable: deps.node().allocatable.memory });
-  if (inMemory) await mountOnce(deps, directory, sizeBytes);
-  else if (!(await hasContent(directory))) await chmod(directory, 0o777);
+  const stands = async () =>
+    !isNew && ((inMemory && (await deps.mounter.isMountPoint(directory))) || (await hasContent(directory)));
+  // A mount over a directory that has content would hide from its containers every later change.
+  if (!(await stands())) {
+    await chmod(directory, 0o777);
+    if (inMemory) await mountMemory(deps, directory, sizeBytes);
+  }
   for (const path of nestedMountPoints(pod, volume.name)) {
     await mkdir(join(directory, path), { recursive: true, mode: 0o755 });
   }
 }
 
-/** A directory that has content stays as it is: a mount over it would hide from its containers every later change. */
-async function mountOnce(deps: VolumeDeps, directory: string, sizeBytes: number | undefined): Promise<void> {
-  if ((await deps.mounter.isMountPoint(directory)) || (await hasContent(directory))) return;
-  await chmod(directory, 0o777);
+async function mountMemory(
+  deps: VolumeDeps,
+  directory: string,
+  sizeBytes: number | undefined,
+): Promise<void> {
   try {
     await deps.mounter.mountTmpfs(directory, { sizeBytes });
   } catch (error) {

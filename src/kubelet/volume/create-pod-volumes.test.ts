@@ -139,6 +139,69 @@ test("every volume that fails has a text of its own, after all have been tried",
   expect(existsSync(join(podsDir, "u-1/volumes/kubernetes.io~empty-dir/fine"))).toBe(true);
 });
 
+test("before it is mounted it is said that nothing is missing, and not before that is so", async () => {
+  const pod = podWith([
+    { name: "cache", emptyDir: {} },
+    { name: "config", configMap: { name: "web" } },
+    { name: "key", secret: { secretName: "key" } },
+  ]);
+  const steps: string[] = [];
+  const onGathered = () => steps.push("gathered");
+  const missing = start();
+  missing.api.put("configmaps", configMap("web", { a: "1" }));
+  await failuresOf(missing.volumes.setUp(pod, never, onGathered));
+  expect(steps).toEqual([]);
+
+  const { volumes, mounter, api } = start();
+  api.put("configmaps", configMap("web", { a: "1" }));
+  api.put("secrets", secret("key", { a: "MQ==" }));
+  let mount = () => {};
+  const mayMount = new Promise<void>((resolve) => {
+    mount = resolve;
+  });
+  const { mountTmpfs } = mounter;
+  mounter.mountTmpfs = async (directory, options) => {
+    await mayMount;
+    steps.push("mounted");
+    await mountTmpfs(directory, options);
+  };
+  const making = volumes.setUp(pod, never, onGathered);
+  await expect.poll(() => steps).toEqual(["gathered"]);
+  mount();
+  await making;
+  expect(steps).toEqual(["gathered", "mounted"]);
+});
+
+test("the next kubelet follows what stands, renews its tokens, and makes nothing that does not stand", async () => {
+  const api = createFakeApi(createManualClock(Date.UTC(2031, 0, 1)));
+  const podsDir = join(folder, `pods-${count++}`);
+  api.put("configmaps", configMap("web", { a: "1" }));
+  const token = { serviceAccountToken: { path: "token", expirationSeconds: 3_600 } };
+  const stands: Volume[] = [
+    { name: "config", configMap: { name: "web" } },
+    { name: "token", projected: { sources: [token] } },
+  ];
+  const mounted = await start({ api, podsDir }).volumes.setUp(podWith(stands), never);
+  api.put("configmaps", configMap("web", { a: "2" }));
+  api.put("secrets", secret("key", { a: "MQ==" }));
+
+  const next = start({ api, podsDir });
+  const told: string[] = [];
+  next.volumes.onChange((uid) => told.push(uid));
+  await next.volumes.takeOver(podWith([...stands, { name: "key", secret: { secretName: "key" } }]), never);
+  expect(readFileSync(join(mounted.get("config")?.hostPath ?? "", "a"), "utf8")).toBe("2");
+  expect(api.tokenRequests).toHaveLength(2);
+  expect(existsSync(join(podsDir, "u-1/volumes/kubernetes.io~secret"))).toBe(false);
+
+  // Known from now on, also when it is due.
+  const stop = new AbortController();
+  const running = next.volumes.run(stop.signal);
+  await next.clock.advance(3_000_000);
+  expect(told).toContain("u-1");
+  stop.abort();
+  await running;
+});
+
 test("volumes that no container mounts are left out", async () => {
   const { volumes } = start();
   const pod = podWith([]);

@@ -50,22 +50,36 @@ export function createPodVolumes(options: PodVolumesOptions): RunningPodVolumes 
   /** One thing at a time for each pod: a refresh never meets a removal. */
   const perPod = createKeyedMutex();
 
+  let realPodsDir: string | undefined;
+
   /** The real path of a pod's directory: the kernel names mounts by it. */
   async function podDirectory(podUid: string): Promise<string> {
-    await mkdir(podsDir, { recursive: true, mode: 0o750 });
-    return join(await realpath(podsDir), safeName(podUid));
+    if (realPodsDir === undefined) {
+      await mkdir(podsDir, { recursive: true, mode: 0o750 });
+      realPodsDir = await realpath(podsDir);
+    }
+    return join(realPodsDir, safeName(podUid));
   }
 
-  async function makeContent(request: VolumeRequest, directory: string): Promise<MountedVolume> {
+  async function makeContent(
+    request: VolumeRequest,
+    directory: string,
+    gathered: () => void,
+  ): Promise<MountedVolume> {
     const payload = collectPayload({ ...deps, tokens }, request);
+    payload.then(gathered, () => {});
     const inMemory = contentKind(request.volume)?.inMemory ?? false;
     return setUpContent(deps, request, { directory, inMemory, payload });
   }
 
   /** A volume that stands goes on standing when its object is deleted or the API is away: its containers run. */
-  async function keepOrMakeContent(request: VolumeRequest, directory: string): Promise<MountedVolume> {
+  async function keepOrMakeContent(
+    request: VolumeRequest,
+    directory: string,
+    gathered: () => void,
+  ): Promise<MountedVolume> {
     try {
-      return await makeContent(request, directory);
+      return await makeContent(request, directory, gathered);
     } catch (error) {
       request.signal.throwIfAborted();
       if (!(await hasContent(directory))) throw error;
@@ -74,11 +88,14 @@ export function createPodVolumes(options: PodVolumesOptions): RunningPodVolumes 
     }
   }
 
-  async function makeVolume(request: VolumeRequest): Promise<MountedVolume> {
+  /** `gathered` is called once all that comes from elsewhere is here: what is left is done on this machine. */
+  async function makeVolume(request: VolumeRequest, gathered: () => void): Promise<MountedVolume> {
     const { pod, volume, podDir, signal } = request;
     await options.beforeVolume?.(pod, volume, signal);
     const content = contentKind(volume);
-    if (content) return keepOrMakeContent(request, volumeDirectory(podDir, content.directory, volume.name));
+    if (content) {
+      return keepOrMakeContent(request, volumeDirectory(podDir, content.directory, volume.name), gathered);
+    }
     const kind = volumeKind(volume);
     switch (kind) {
       case "emptyDir":
@@ -96,29 +113,36 @@ export function createPodVolumes(options: PodVolumesOptions): RunningPodVolumes 
     const content = contentKind(request.volume);
     if (!content) return undefined;
     const directory = volumeDirectory(request.podDir, content.directory, request.volume.name);
-    return (await hasContent(directory)) ? makeContent(request, directory) : undefined;
+    return (await hasContent(directory)) ? makeContent(request, directory, () => {}) : undefined;
   }
 
   /** Tries all volumes of the pod before it fails. */
   async function forEachVolume<T>(
     pod: Pod,
     signal: AbortSignal,
-    make: (request: VolumeRequest) => Promise<T>,
+    make: (request: VolumeRequest, gathered: () => void) => Promise<T>,
+    onGathered = () => {},
   ): Promise<Map<string, T>> {
     const uid = pod.metadata.uid ?? "";
     const podDir = await podDirectory(uid);
     const made = new Map<string, T>();
     const failures: string[] = [];
+    const wanted = usedVolumes(pod);
+    const awaited = new Set(wanted);
     const attempt = async (volume: Volume) => {
+      const gathered = () => {
+        if (awaited.delete(volume) && awaited.size === 0) onGathered();
+      };
       try {
-        made.set(volume.name, await make({ pod, volume, podDir, signal }));
+        made.set(volume.name, await make({ pod, volume, podDir, signal }, gathered));
+        gathered();
       } catch (error) {
         failures.push(mountFailure(volume.name, error));
       }
     };
     await perPod.run(uid, async () => {
       signal.throwIfAborted();
-      await Promise.all(usedVolumes(pod).map(attempt));
+      await Promise.all(wanted.map(attempt));
     });
     signal.throwIfAborted();
     if (failures.length > 0) throw new StartError("FailedMount", failures.join("; "), { failures });
@@ -126,9 +150,13 @@ export function createPodVolumes(options: PodVolumesOptions): RunningPodVolumes 
   }
 
   return {
-    setUp(pod, signal) {
+    setUp(pod, signal, onGathered) {
       objects.register(pod);
-      return forEachVolume(pod, signal, makeVolume);
+      return forEachVolume(pod, signal, makeVolume, onGathered);
+    },
+    async takeOver(pod, signal) {
+      objects.register(pod);
+      await forEachVolume(pod, signal, refreshVolume);
     },
     async refresh(pod, signal) {
       await forEachVolume(pod, signal, refreshVolume);

@@ -13,8 +13,12 @@ export interface PodVolumes {
   /**
    * Makes every volume of the pod, or what is missing of them; the same again is cheap. Throws a StartError
    * (`FailedMount`) with upstream's text for each volume that cannot be made, after it has tried all of them.
+   * `onGathered` is called, before the end, once nothing of it can be missing any more: objects and claims are there,
+   * and what is left to be done is mounting and writing.
    */
-  setUp(pod: Pod, signal: AbortSignal): Promise<MountedVolumes>;
+  setUp(pod: Pod, signal: AbortSignal, onGathered?: () => void): Promise<MountedVolumes>;
+  /** After a restart of the kubelet: what stands is followed and brought up to date, and nothing is made. */
+  takeOver(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Brings the contents of config maps, secrets, downward API and tokens up to date, atomically. */
   refresh(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Unmounts and removes all that the pod had, never what a hostPath or a claim points to. */

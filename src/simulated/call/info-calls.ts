@@ -1,5 +1,5 @@
 import packageJson from "../../../package.json" with { type: "json" };
-import { CgroupDriver, type RuntimeServiceService } from "../../cri/generated/cri.ts";
+import type { RuntimeServiceService } from "../../cri/generated/cri.ts";
 import type { ServiceCalls } from "../../cri/serve-call.ts";
 import type { SimulatedCore } from "../core.ts";
 import { invalidArgument } from "../failure.ts";
@@ -39,7 +39,8 @@ export function infoCalls(core: SimulatedCore) {
     },
 
     async runtimeConfig() {
-      return { linux: { cgroupDriver: CgroupDriver.CGROUPFS } };
+      // Nothing here has a cgroup: a kubelet need not make any.
+      return { linux: undefined };
     },
 
     /** Kubelets announce the node's pod CIDR with it: pods from then on have addresses from there. */

@@ -54,7 +54,7 @@ function suite(driver: "oci" | "host", terminationMessagePath: string): void {
       clusterDns: ["192.0.2.10"],
       clusterDomain: "cluster.local",
       resolvConf: join(folder, "resolv.conf"),
-      cgroups: undefined,
+      cgroupParent: async () => "",
       cpu: defaultCpuSettings,
       seccompDefault: false,
     };

@@ -112,12 +112,10 @@ test("3542-10 a registry that never answers: ErrImagePull with the reason, back-
   const clock = createManualClock(Date.now());
   const config = { ...defaultKubeletConfiguration, noProgressTimeoutSeconds: 1 };
   const { ensure, events } = setUp({ clock, config });
-  const began = Date.now();
   await expect(ensure(reference)).rejects.toMatchObject({
     reason: "ErrImagePull",
     message: expect.stringMatching(/no progress, the registry sent nothing for 1 s/),
   });
-  expect(Date.now() - began).toBeLessThan(10_000);
   blocked = false;
   await expect(ensure(reference)).rejects.toMatchObject({
     reason: "ImagePullBackOff",
@@ -138,10 +136,10 @@ test("a pull that nobody wants any more ends in the runtime too", async () => {
   const { ensure } = setUp();
   const stop = new AbortController();
   const pulling = ensure(slow.reference, { signal: stop.signal });
-  await expect.poll(() => slow.requests.length, { timeout: 10_000 }).toBeGreaterThan(2);
+  await expect.poll(() => slow.requests.length).toBeGreaterThan(2);
   stop.abort(new Error("the pod ends"));
   await expect(pulling).rejects.toThrow("the pod ends");
-  await expect.poll(() => slow.cancelled(), { timeout: 5_000 }).toBe(1);
+  await expect.poll(() => slow.cancelled()).toBe(1);
 });
 
 test("a pod's pull secret opens a registry that is closed to others", async () => {

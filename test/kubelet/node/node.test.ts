@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Lease, Node } from "../../../src/api/objects.ts";
 import type { Client } from "../../../src/client/client.ts";
 import { connectCluster } from "../../../src/client/create-client.ts";
@@ -70,12 +70,12 @@ async function nodeRequests(verb: string): Promise<number> {
 test("a node is ready with its first write, has a lease, and then keeps still", async () => {
   const node = await startNode().registered;
   expect(node.status?.conditions?.at(-1)).toMatchObject({ type: "Ready", status: "True" });
-  const lease = await vi.waitFor(() =>
-    server.json<Lease>("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1"),
-  );
+  const leasePath = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1";
+  await expect.poll(async () => (await server.call("GET", leasePath)).status).toBe(200);
+  const lease = await server.json<Lease>("GET", leasePath);
   expect(lease.spec).toMatchObject({ holderIdentity: "node-1", leaseDurationSeconds: 40 });
   expect(lease.metadata.ownerReferences).toMatchObject([{ kind: "Node", uid: node.metadata.uid }]);
-  await vi.waitFor(async () => expect(await nodeRequests("GET")).toBeGreaterThan(3));
+  await expect.poll(() => nodeRequests("GET")).toBeGreaterThan(3);
   expect(await nodeRequests("PATCH")).toBe(0);
 });
 
@@ -109,13 +109,13 @@ test("what was written over its status comes back, addresses of both families to
     body: { status },
     headers: { "content-type": "application/merge-patch+json" },
   });
-  await vi.waitFor(async () => {
-    const node = await server.json<Node>("GET", "/api/v1/nodes/node-1");
-    expect(node.status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
-    expect(node.status?.addresses).toEqual([
+  const told = async () => (await server.json<Node>("GET", "/api/v1/nodes/node-1")).status;
+  await expect.poll(told).toMatchObject({
+    conditions: expect.arrayContaining([expect.objectContaining({ type: "Ready", status: "True" })]),
+    addresses: [
       { type: "InternalIP", address: "10.1.0.1" },
       { type: "InternalIP", address: "fd00::1" },
       { type: "Hostname", address: "node-1" },
-    ]);
+    ],
   });
 });

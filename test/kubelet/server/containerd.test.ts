@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startContainerd } from "../../support/containerd.ts";
 import { busyboxImage, writeBusyboxTree } from "../../support/cri-runtime.ts";
 import { writeImageArchive } from "../../support/image-archive.ts";
@@ -40,7 +40,7 @@ for (const tool of ["containerd", "containerd-2"] as const)
       });
 
       test("logs, as containerd writes them", async () => {
-        await vi.waitFor(async () => expect(await kubectl.ok("logs shell")).toBe("started\n"));
+        await expect.poll(() => kubectl.ok("logs shell")).toBe("started\n");
         expect(await kubectl.ok("logs shell --timestamps")).toMatch(
           /^\d{4}-\d\d-\d\dT\S+\.\d{9}\S+ started\n$/,
         );

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createKubectl, type Kubectl, type KubectlTool } from "../../support/kubectl.ts";
 import { type HandmadePod, type KubeletBench, startKubeletBench } from "../../support/kubelet-pod.ts";
 import { describeWithTool, toolPath } from "../../support/tools.ts";
@@ -45,13 +45,13 @@ describeWithTool("busybox", "kubectl and a kubelet's pods", () => {
         output += chunk;
       });
       child.stdin.write(`${word}\n`);
-      await vi.waitFor(() => expect(output).toContain(`got ${word}\n`), { timeout: 20_000 });
+      await expect.poll(() => output).toContain(`got ${word}\n`);
       child.kill("SIGKILL");
       return output;
     }
 
     test("logs: all, the last, with times, of every container", async () => {
-      await vi.waitFor(async () => expect(await kubectl.ok("logs shell -c web")).toMatch(/^one\ntwo\n/));
+      await expect.poll(() => kubectl.ok("logs shell -c web")).toMatch(/^one\ntwo\n/);
       expect(await kubectl.ok("logs shell -c web --tail=1 --limit-bytes=2")).toHaveLength(2);
       expect(await kubectl.ok("logs shell -c side --timestamps")).toMatch(/^\d{4}-\S+ side\n$/);
       expect(await kubectl.ok("logs shell --all-containers --prefix --since=1h")).toContain(
@@ -69,7 +69,7 @@ describeWithTool("busybox", "kubectl and a kubelet's pods", () => {
       await typeInto(name, "web", "hello");
       await following.until(/got hello\n/);
       await counter.restart("web");
-      await vi.waitFor(async () => expect(await kubectl.ok(`logs ${name}`)).toBe("started\n"));
+      await expect.poll(() => kubectl.ok(`logs ${name}`)).toBe("started\n");
       expect(await kubectl.ok(`logs ${name} --previous`)).toBe("started\ngot hello\n");
       await following.stop();
     });
@@ -111,7 +111,7 @@ describeWithTool("busybox", "kubectl and a kubelet's pods", () => {
         child.stdout.on("data", (chunk) => {
           output += chunk;
         });
-        await vi.waitFor(() => expect(output).toContain("# "), { timeout: 20_000 });
+        await expect.poll(() => output).toContain("# ");
         child.stdin.write("stty size; tty; exit 5\n");
         const code = await new Promise((resolve) => child.once("close", resolve));
         expect(output).toMatch(/33 111\r\n/);

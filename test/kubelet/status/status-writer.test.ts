@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { defaultFeatures } from "../../../src/api/feature-gates.ts";
 import type { Pod, PodStatus } from "../../../src/api/objects.ts";
 import type { Client } from "../../../src/client/client.ts";
@@ -184,10 +184,8 @@ describe("3085-8 the API server is away", () => {
     await systemClock.sleep(500);
     server = await startTestServer({ dataDir, store: { kind: "lmdb" }, port: Number(port) });
     await flushed(pod);
-    await vi.waitFor(async () => {
-      const { status } = await fetchPod();
-      const condition = conditionOf(status ?? {}, "PodReadyToStartContainers");
-      expect(condition).toEqual(conditionOf(happened, "PodReadyToStartContainers"));
-    });
+    await expect
+      .poll(async () => conditionOf((await fetchPod()).status ?? {}, "PodReadyToStartContainers"))
+      .toEqual(conditionOf(happened, "PodReadyToStartContainers"));
   });
 });

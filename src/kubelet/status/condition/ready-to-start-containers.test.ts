@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makeFacts, makePod, observe, sandbox } from "../status.fixture.ts";
+import { makeFacts, makePod, observe, observedContainer, running, sandbox } from "../status.fixture.ts";
 import type { StatusFacts } from "../status-facts.ts";
 import { readyToStartContainers } from "./ready-to-start-containers.ts";
 
@@ -37,7 +37,16 @@ const cases: readonly (readonly [string, Partial<StatusFacts>, string | undefine
     { observed: observe([]), ending: { kind: "terminated" } },
     "pod sandbox is not ready",
   ],
-  ["a problem of before, overcome", { observed: observe([]), sandboxProblem: failedMount }, undefined],
+  [
+    "a problem of before, overcome",
+    { observed: observe([]), sandboxProblem: { reason: "FailedCreatePodSandBox", message: "no" } },
+    undefined,
+  ],
+  [
+    "a volume that fails beside containers that were made",
+    { observed: observe([observedContainer("web", running)]), sandboxProblem: failedMount },
+    undefined,
+  ],
 ];
 
 test.each(cases)("%s", (_, facts, missing) => {
@@ -54,8 +63,11 @@ test.each(cases)("%s", (_, facts, missing) => {
   );
 });
 
-test("3085-4 what keeps the sandbox away is said", () => {
-  expect(readyToStartContainers(makeFacts({ sandboxProblem: failedMount }))).toMatchObject({
+test.each([
+  ["3085-4 what keeps the sandbox away is said", undefined],
+  ["3085-3 volumes that failed while the sandbox was made keep it False", observe([])],
+])("%s", (_, observed) => {
+  expect(readyToStartContainers(makeFacts({ observed, sandboxProblem: failedMount }))).toMatchObject({
     status: "False",
     ...failedMount,
   });

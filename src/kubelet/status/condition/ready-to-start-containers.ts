@@ -6,10 +6,10 @@ const notReady = "PodSandboxNotReady";
 
 /**
  * KEP-3085: whether the pod has the one sandbox it needs, ready and, unless it is on the host's network, with an
- * address. Volumes come before the sandbox, so what keeps them away keeps this false too.
+ * address. Volumes come before the first container, so what keeps them away keeps this false too.
  */
 export function readyToStartContainers(facts: StatusFacts): Verdict {
-  const missing = missingForSandbox(facts);
+  const missing = missingForSandbox(facts) ?? missingForContainers(facts);
   if (missing === undefined) return isTrue(type);
   const { sandboxProblem, ending } = facts;
   if (sandboxProblem && !ending) return isFalse(type, sandboxProblem.reason, sandboxProblem.message);
@@ -23,4 +23,11 @@ function missingForSandbox({ pod, observed, ending }: StatusFacts): string | und
   if (older.some(({ ready }) => ready)) return "multiple pod sandboxes are ready and need to be reconciled";
   if (!pod.spec?.hostNetwork && sandbox.ips.length === 0) return "pod sandbox has no IP address";
   return undefined;
+}
+
+/** Volumes that failed beside the sandbox keep everything from being made in it. */
+function missingForContainers({ observed, sandboxProblem }: StatusFacts): string | undefined {
+  const sandboxId = observed?.sandboxes[0]?.id;
+  const begun = observed?.containers.some((container) => container.sandboxId === sandboxId);
+  return begun || sandboxProblem?.reason !== "FailedMount" ? undefined : sandboxProblem.message;
 }

@@ -1,0 +1,179 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import type { Pod } from "../../api/objects.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { type CpuSettings, cpuShares } from "../container/linux-resources.ts";
+import { type CgroupSettings, cgroupParent, kubepodsCgroup } from "./cgroup-parent.ts";
+import { type CgroupHierarchies, findHierarchies } from "./find-hierarchies.ts";
+import { burstableLimits, type CgroupLimits, cgroupWrites, podLimits } from "./pod-limits.ts";
+import { removeCgroups, subdirectories } from "./remove-cgroups.ts";
+
+/** One cgroup for each pod, in which the runtime makes those of its containers. */
+export interface PodCgroups {
+  /** Made with the pod's limits, where it is not there yet. Empty leaves the place to the runtime. */
+  parentOf(pod: Pod): Promise<string>;
+  /** After the runtime has removed the pod. The same again does no harm. */
+  remove(podUid: string): Promise<void>;
+  /** Removes those of pods that nobody knows any more. */
+  sweep(isKnown: (podUid: string) => boolean): Promise<void>;
+  /** Leaves nothing where no pod is left. */
+  close(): Promise<void>;
+}
+
+export interface PodCgroupsOptions {
+  readonly settings: CgroupSettings;
+  /** Whether the root is the kubelet's too, to be made and removed. */
+  readonly ownRoot: boolean;
+  readonly cpu: CpuSettings;
+  /** Of the machine. */
+  readonly cpus: number;
+  /** Pods that have a share in this node now. */
+  readonly pods: () => readonly Pod[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly mountinfo?: string;
+}
+
+/** The runtime decides where containers are. */
+export const noPodCgroups: PodCgroups = {
+  parentOf: async () => "",
+  remove: async () => {},
+  sweep: async () => {},
+  close: async () => {},
+};
+
+export async function createPodCgroups(options: PodCgroupsOptions): Promise<PodCgroups> {
+  const { settings, logger } = options;
+  if (settings.driver === "systemd") return systemdCgroups(settings);
+  const mountinfo = options.mountinfo ?? (await readFile("/proc/self/mountinfo", "utf8"));
+  const hierarchies = findHierarchies(mountinfo);
+  if (!hierarchies) {
+    logger.warn(
+      "there are no cgroups for pods here: their containers have those that the runtime gives them",
+    );
+    return noPodCgroups;
+  }
+  const cgroups = directoryCgroups(options, hierarchies);
+  try {
+    await cgroups.prepare();
+    return cgroups;
+  } catch (error) {
+    logger.warn("pods get no cgroups of their own: they cannot be made here", { error });
+    return noPodCgroups;
+  }
+}
+
+/**
+ * systemd makes the slice of a pod when the runtime asks for a scope in it; limits of the pod as a whole would have to be
+ * set over D-Bus and are not. A slice does not go by itself.
+ */
+function systemdCgroups(settings: CgroupSettings): PodCgroups {
+  const parents = new Map<string, string>();
+  return {
+    ...noPodCgroups,
+    async parentOf(pod) {
+      const parent = cgroupParent(pod, settings);
+      parents.set(pod.metadata.uid ?? "", parent);
+      return parent;
+    },
+    async remove(podUid) {
+      const parent = parents.get(podUid);
+      parents.delete(podUid);
+      if (parent)
+        await promisify(execFile)("systemctl", ["stop", "--no-block", basename(parent)]).catch(() => {});
+    },
+  };
+}
+
+const classes = [[], ["burstable"], ["besteffort"]] as const;
+
+function directoryCgroups(options: PodCgroupsOptions, hierarchies: CgroupHierarchies) {
+  const { settings, cpu, logger } = options;
+  const { version, roots } = hierarchies;
+  const made = new Map<string, Promise<string>>();
+  const classShares = new Map<string, number>();
+  const below = (...names: readonly string[]) => kubepodsCgroup(settings, names);
+  const own = options.ownRoot ? stepsTo(below()) : [below()];
+
+  async function make(cgroup: string, limits: CgroupLimits): Promise<void> {
+    for (const root of new Set([hierarchies.cpu, hierarchies.memory])) {
+      await mkdir(join(root, cgroup), { recursive: true });
+    }
+    if (version === 2) await handControllersDown(hierarchies.cpu, dirname(cgroup));
+    for (const { controller, file, value } of cgroupWrites(version, limits, cpu)) {
+      await writeFile(join(hierarchies[controller], cgroup, file), value);
+    }
+  }
+
+  /** What the class of a pod weighs may change with each pod. */
+  async function makeClass(className: string, limits: CgroupLimits): Promise<void> {
+    if (classShares.get(className) === limits.cpuShares) return;
+    await make(below(className), limits);
+    classShares.set(className, limits.cpuShares);
+  }
+
+  async function makeForPod(pod: Pod): Promise<string> {
+    const parent = cgroupParent(pod, settings);
+    if (dirname(parent) === below("burstable")) await makeClass("burstable", burstableLimits(options.pods()));
+    if (dirname(parent) === below("besteffort")) await makeClass("besteffort", { cpuShares: 2 });
+    await make(parent, podLimits(pod, cpu));
+    return parent;
+  }
+
+  async function remove(podUid: string): Promise<void> {
+    made.delete(podUid);
+    const places = classes.map((names) => below(...names, `pod${podUid}`));
+    const paths = roots.flatMap((root) => places.map((place) => join(root, place)));
+    const stayed = await removeCgroups(paths, options.clock);
+    if (stayed.length > 0) logger.warn("a pod's cgroup does not go", { pod: podUid, cgroups: stayed });
+  }
+
+  return {
+    async prepare(): Promise<void> {
+      // Pods together weigh as much as the machine has processors, at each step down that is the kubelet's own.
+      const limits = { cpuShares: cpuShares(options.cpus * 1_000) };
+      for (const cgroup of own) await make(cgroup, limits);
+    },
+    parentOf(pod: Pod): Promise<string> {
+      const uid = pod.metadata.uid ?? "";
+      const known = made.get(uid);
+      if (known) return known;
+      const making = makeForPod(pod);
+      made.set(uid, making);
+      making.catch(() => made.delete(uid));
+      return making;
+    },
+    remove,
+    async sweep(isKnown: (podUid: string) => boolean): Promise<void> {
+      const found = new Set<string>();
+      for (const root of roots) {
+        for (const names of classes) {
+          for (const name of await subdirectories(join(root, below(...names)))) {
+            if (name.startsWith("pod")) found.add(name.slice("pod".length));
+          }
+        }
+      }
+      for (const podUid of found) if (!isKnown(podUid)) await remove(podUid);
+    },
+    async close(): Promise<void> {
+      const last = [below("burstable"), below("besteffort"), ...own.toReversed()];
+      for (const root of roots) for (const cgroup of last) await rmdir(join(root, cgroup)).catch(() => {});
+    },
+  };
+}
+
+/** `/a`, `/a/b`, `/a/b/c` for `/a/b/c`. */
+function stepsTo(cgroup: string): string[] {
+  const parts = cgroup.split("/").filter(Boolean);
+  return parts.map((_, depth) => `/${parts.slice(0, depth + 1).join("/")}`);
+}
+
+/** With version 2 a limit works only where every cgroup above hands its controller down. */
+async function handControllersDown(root: string, cgroup: string): Promise<void> {
+  for (const step of ["/", ...stepsTo(cgroup)]) {
+    await writeFile(join(root, step, "cgroup.subtree_control"), "+cpu +memory");
+  }
+}

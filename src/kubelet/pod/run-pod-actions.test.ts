@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { silentLogger } from "../../lib/logger.ts";
+import { createManualClock } from "../../lib/manual-clock.ts";
+import { makePod } from "../container/make-pod.fixture.ts";
+import { StartError } from "../start-error.ts";
+import type { MountedVolumes } from "../volume/pod-volumes.ts";
+import { type PodActionDeps, type RunOptions, runPodActions } from "./run-pod-actions.ts";
+
+/** A pod without a sandbox; what is done to get it one is written down in its order. */
+function setUp(options: { sandbox?: () => Promise<void>; signal?: AbortSignal } = {}) {
+  const steps: string[] = [];
+  let gathered: (() => void) | undefined;
+  let finish = (_mounted: MountedVolumes) => {};
+  let fail = (_error: Error) => {};
+  const mounting = new Promise<MountedVolumes>((resolve, reject) => {
+    finish = resolve;
+    fail = reject;
+  });
+  const deps = {
+    clock: createManualClock(),
+    logger: silentLogger,
+    recorder: {
+      record: (_pod: unknown, { reason }: { reason: string }) => void steps.push(`event ${reason}`),
+    },
+    runtimeHandler: () => "",
+    prepareSandbox: async () => ({ config: {}, warnings: [] }),
+    cri: {
+      runtime: {
+        async runPodSandbox() {
+          steps.push("sandbox");
+          await options.sandbox?.();
+          return { podSandboxId: "s" };
+        },
+      },
+    },
+  } as unknown as PodActionDeps;
+  const run: RunOptions = {
+    pod: makePod(),
+    observed: undefined,
+    actions: [{ kind: "createSandbox", attempt: 0 }],
+    reports: {
+      sandboxProblem: (problem) => void steps.push(`problem ${problem?.reason}`),
+      containerProblem: () => {},
+      hookBegins: async () => {},
+      hookEnded: async () => {},
+      acted: async (part) => void steps.push(`acted ${part?.sandboxId}`),
+    },
+    mountVolumes: (_signal, onGathered) => {
+      gathered = onGathered;
+      return mounting;
+    },
+    signal: options.signal ?? new AbortController().signal,
+  };
+  const failed = new StartError("FailedMount", "no space left on device", { failures: ["no space left"] });
+  return {
+    steps,
+    running: runPodActions(deps, run),
+    gather: () => gathered?.(),
+    mount: () => finish(new Map()),
+    failMount: () => fail(failed),
+  };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("a sandbox and its pod's volumes", () => {
+  test("nothing is made before all that the volumes need is there; mounting goes on beside it", async () => {
+    const { steps, running, gather, mount } = setUp();
+    await settled();
+    expect(steps).toEqual([]);
+    gather();
+    await settled();
+    expect(steps).toEqual(["sandbox"]);
+    mount();
+    expect(await running).toBe(true);
+    expect(steps).toEqual(["sandbox", "problem undefined", "acted s"]);
+  });
+
+  test("a volume that is missing: no sandbox", async () => {
+    const { steps, running, failMount } = setUp();
+    failMount();
+    expect(await running).toBe(false);
+    expect(steps).toEqual(["problem FailedMount", "event FailedMount"]);
+  });
+
+  test("a mount that fails beside it: the sandbox is known, and so is why nothing starts in it", async () => {
+    const { steps, running, gather, failMount } = setUp();
+    gather();
+    await settled();
+    failMount();
+    expect(await running).toBe(false);
+    expect(steps).toEqual(["sandbox", "problem FailedMount", "event FailedMount", "acted s"]);
+  });
+
+  test("a sandbox that fails: the mount is waited for all the same", async () => {
+    const { steps, running, gather, mount } = setUp({
+      sandbox: () => Promise.reject(new Error("no addresses")),
+    });
+    let ended = false;
+    void running.then(() => {
+      ended = true;
+    });
+    gather();
+    await settled();
+    expect(steps).toEqual(["sandbox", "problem FailedCreatePodSandBox", "event FailedCreatePodSandBox"]);
+    expect(ended).toBe(false);
+    mount();
+    expect(await running).toBe(false);
+  });
+
+  test("a pod that ends meanwhile: whoever removes its volumes finds nobody at work on them", async () => {
+    const stop = new AbortController();
+    const sandbox = () =>
+      new Promise<void>((_, reject) =>
+        stop.signal.addEventListener("abort", () => reject(stop.signal.reason)),
+      );
+    const { running, gather, failMount } = setUp({ sandbox, signal: stop.signal });
+    let ended = false;
+    const over = running.catch((error: unknown) => {
+      ended = true;
+      return error;
+    });
+    gather();
+    await settled();
+    stop.abort(new Error("the pod ends"));
+    await settled();
+    expect(ended).toBe(false);
+    failMount();
+    expect(await over).toBe(stop.signal.reason);
+  });
+});

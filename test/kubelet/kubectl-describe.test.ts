@@ -1,0 +1,69 @@
+import { beforeAll, expect, test } from "vitest";
+import { createKubectl, type Kubectl, type KubectlTool } from "../support/kubectl.ts";
+import { conditionOf } from "../support/kubelet-node.ts";
+import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
+import { describeWithTool } from "../support/tools.ts";
+
+const host = useSimulatedNode();
+
+describeWithTool("kubectl", "kubectl 1.36 describe", () => suite("kubectl"));
+describeWithTool("kubectl-older", "kubectl 1.32 describe", () => suite("kubectl-older"));
+
+function suite(tool: KubectlTool): void {
+  let kubectl: Kubectl;
+  beforeAll(() => {
+    kubectl = createKubectl(host.node.server.kubeconfig, tool);
+  });
+  /** Words are set in columns: what is between them does not count. */
+  const describePod = async (name: string) =>
+    (await kubectl.ok(`describe pod ${name}`)).replaceAll(/[^\S\n]+/g, " ");
+
+  test("a pod that runs", async () => {
+    const name = `well-${tool}`;
+    await host.node.run(name, {
+      containers: [
+        {
+          name: "c",
+          image: "web:1",
+          resources: { requests: { cpu: "100m" } },
+          volumeMounts: [{ name: "scratch", mountPath: "/scratch" }],
+        },
+      ],
+      volumes: [{ name: "scratch", emptyDir: {} }],
+    });
+    const pod = await host.node.until(name, isReady);
+    await host.node.untilEvent(name, /^Container started/);
+    const text = await describePod(name);
+    for (const part of [
+      `\nNode: node-1/${pod.status?.hostIP}\n`,
+      "\nStatus: Running\n",
+      `\nIP: ${pod.status?.podIP}\n`,
+      `\n Container ID: ${pod.status?.containerStatuses?.[0]?.containerID}\n`,
+      "\n State: Running\n",
+      "\n Ready: True\n Restart Count: 0\n",
+      "\n /scratch from scratch (rw)\n",
+      "\n PodReadyToStartContainers True",
+      "\n FailingToStart False",
+      "\nQoS Class: Burstable\n",
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).toMatch(/\n Normal Pulled \S+ kubelet .*Container image "web:1" already present on machine/);
+    expect(text).toMatch(/\n Normal Created \S+ kubelet .*\n Normal Started \S+ kubelet /);
+  });
+
+  test("a pod that does not start says why, in its containers, conditions and events", async () => {
+    const name = `ill-${tool}`;
+    const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "nowhere", key: "x" } } }];
+    await host.node.run(name, { containers: [{ name: "c", image: "web:1", env }] });
+    await host.node.until(name, (pod) => conditionOf(pod, "FailingToStart")?.status === "True");
+    await host.node.untilEvent(name, /^Error: configmap "nowhere" not found/);
+    const text = await describePod(name);
+    expect(text).toContain("\nStatus: Pending\n");
+    expect(text).toContain("\n State: Waiting\n Reason: CreateContainerConfigError\n Ready: False\n");
+    expect(text).toMatch(/\n FailingToStart True/);
+    expect(text).toMatch(
+      /\n Warning Failed \S+ (\(x\d+ over \S+\) )?kubelet .*Error: configmap "nowhere" not found/,
+    );
+  });
+}
