@@ -17,7 +17,18 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     // On a busy machine it would tell how long each part took.
-    rolldownOptions: { checks: { bundlerTimings: false } },
+    rolldownOptions: {
+      checks: { bundlerTimings: false },
+      input: {
+        index: `${import.meta.dirname}/index.html`,
+        login: `${import.meta.dirname}/src/style/login.css`,
+      },
+      output: {
+        // The form for those who are not logged in names its stylesheet without knowing a hash.
+        assetFileNames: ({ names }) =>
+          names.includes("login.css") ? "login.css" : "assets/[name]-[hash][extname]",
+      },
+    },
   },
 });
 

@@ -16,7 +16,7 @@ const tabIds = ["starting", "finished", "statefulsets", "slos", "nodes", "events
 type TabId = (typeof tabIds)[number];
 
 export function App({ store, onRetry }: { readonly store: FeedStore; readonly onRetry: () => void }) {
-  const { state, connection } = useFeed(store);
+  const { state, connection, hasSession } = useFeed(store);
   const [tab, setTab] = useTabInAddress();
   const [filter, setFilter] = useState("");
   const clearFilter = () => setFilter("");
@@ -63,7 +63,13 @@ export function App({ store, onRetry }: { readonly store: FeedStore; readonly on
       <a class="skip" href="#panel">
         Skip to the content
       </a>
-      <TopBar cluster={state.cluster} connection={connection} filter={filter} onFilter={setFilter} />
+      <TopBar
+        cluster={state.cluster}
+        connection={connection}
+        hasSession={hasSession}
+        filter={filter}
+        onFilter={setFilter}
+      />
       <Tabs tabs={tabs} selected={tab} onSelect={setTab} />
       <SpokenCount count={state.startingTotal} isKnown={isKnown} />
       {connection.kind === "lost" && <LostBanner connection={connection} onRetry={onRetry} />}

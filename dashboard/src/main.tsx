@@ -30,7 +30,7 @@ if (root) {
 }
 
 void followFeed({
-  open: (signal) => openFeed("api/feed", signal),
+  open: (signal) => openFeed("api/feed", { signal, onSession: store.setSession }),
   onMessage: store.push,
   onConnection: store.connect,
   nowMs: localMs,

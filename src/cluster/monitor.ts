@@ -90,8 +90,8 @@ export async function startClusterMonitor(
 
 /** Beside the cluster's own, and as lasting as that. */
 async function openStore({ store }: ControlPlaneOptions, directory: string) {
-  if (store.kind === "memory") return (await import("../store/memory-store.ts")).createMemoryStore();
-  const { openLmdbStore } = await import("../store/lmdb-store.ts");
+  if (store.kind === "memory") return (await import("../store/local/memory-store.ts")).createMemoryStore();
+  const { openLmdbStore } = await import("../store/lmdb/lmdb-store.ts");
   return openLmdbStore({ directory: join(directory, "starts") });
 }
 

@@ -1,10 +1,12 @@
 import { join } from "node:path";
+import type { Registry } from "prom-client";
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Store } from "../store/store.ts";
 import type { MonitorConfiguration } from "./configuration/monitor-configuration.ts";
 import { createFeed } from "./feed/create-feed.ts";
+import { registerFeedMetrics } from "./feed/feed-metrics.ts";
 import { createStartMetrics } from "./metrics/start-metrics.ts";
 import { createMonitor, type Monitor } from "./monitor.ts";
 import { createTraceExporter } from "./otlp/trace-exporter.ts";
@@ -25,6 +27,8 @@ export interface MonitorServiceDeps {
   readonly configuration: MonitorConfiguration;
   /** The cluster's address, as the page shows it. */
   readonly server: string;
+  /** Adds metrics of whoever runs it. */
+  registerMetrics?(registry: Registry): void;
 }
 
 export interface MonitorService {
@@ -58,7 +62,7 @@ export async function createMonitorService(deps: MonitorServiceDeps): Promise<Mo
     },
     saved: await readSavedSlos(slosFile, logger),
   });
-  registerSloMetrics(metrics.registry, slos);
+  registerSloMetrics(metrics, slos);
   monitor.onSignal(slos.observe);
 
   const traces = otlp && createTraceExporter({ ...otlp, clock, logger });
@@ -67,6 +71,8 @@ export async function createMonitorService(deps: MonitorServiceDeps): Promise<Mo
     monitor.onSignal(traces.observe);
   }
   const feed = createFeed({ monitor, client, clock, logger, server: deps.server, slos: slos.views });
+  registerFeedMetrics(metrics.registry, feed);
+  deps.registerMetrics?.(metrics.registry);
 
   return {
     monitor,

@@ -6,6 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { runCompaction } from "../store/compaction.ts";
 import type { Store } from "../store/store.ts";
+import { lacksSandboxCondition } from "./measure/lacks-condition.ts";
 import { createSharedTexts } from "./measure/shared-texts.ts";
 import { createStartJournal } from "./measure/start-journal.ts";
 import type { PodStart, StartSignal } from "./measure/start-signal.ts";
@@ -15,7 +16,7 @@ import {
   type StartingPod,
   type StartTracker,
 } from "./measure/start-tracker.ts";
-import { controllerOf, trimPod } from "./measure/trim-pod.ts";
+import { controllerOf, mirrorAnnotation, trimPod } from "./measure/trim-pod.ts";
 
 export type { StartingChange, StartingPod };
 
@@ -117,7 +118,20 @@ export function createMonitor({ client, clock, logger, store, options }: Monitor
     }
   }
 
+  let isConditionMissed = false;
+  function noticeMissing(pod: Pod): void {
+    if (isConditionMissed || !lacksSandboxCondition(pod) || pod.metadata.annotations?.[mirrorAnnotation])
+      return;
+    isConditionMissed = true;
+    const { namespace, name } = pod.metadata;
+    logger.warn(
+      "pods become ready without the condition PodReadyToStartContainers, so their sandboxes and containers are counted as unknown: their kubelets are older than 1.29, or the feature gate PodReadyToStartContainersCondition is off",
+      { namespace, pod: name, node: pod.spec?.nodeName },
+    );
+  }
+
   pods.onChange(({ kind, object, listed }) => {
+    noticeMissing(object);
     const seen = { unbroken: !listed, now: clock.now() };
     if (kind === "deleted") tracker?.podGone(object, seen);
     else tracker?.podSeen(object, seen);

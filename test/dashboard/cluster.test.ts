@@ -4,13 +4,13 @@ import { silentLogger } from "../../src/lib/logger.ts";
 import { parseMonitorConfiguration } from "../../src/monitor/configuration/monitor-configuration.ts";
 import { createMonitorService } from "../../src/monitor/monitor-service.ts";
 import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { createMemoryStore } from "../../src/store/local/memory-store.ts";
+import { describeInBrowser } from "../support/browser.ts";
 import { useDashboard } from "../support/dashboard.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
 import { useWorkloadCluster } from "../support/workload-cluster.ts";
 
-describeWithTool("chromium", "the page on a cluster", () => {
+describeInBrowser("the page on a cluster", () => {
   // The API server asks it for pulls, at the address that the node tells.
   const cluster = useWorkloadCluster({ kubelet: { config: { address: "0.0.0.0" } } });
   const dashboard = useDashboard();

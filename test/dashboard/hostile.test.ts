@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Feed } from "../../src/monitor/feed/feed-message.ts";
+import { describeInBrowser } from "../support/browser.ts";
 import { useDashboard } from "../support/dashboard.ts";
 import { sampleFeed } from "../support/sample-feed.ts";
-import { describeWithTool } from "../support/tools.ts";
 
 const attack = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'\`\${alert(3)}{{4}}&lt;</style>`;
 /** What the server chooses from a closed set, or parses itself. */
@@ -16,7 +16,7 @@ function poison<T>(value: T, key = ""): T {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, poison(each, name)])) as T;
 }
 
-describeWithTool("chromium", "hostile texts", () => {
+describeInBrowser("hostile texts", () => {
   const dashboard = useDashboard();
 
   test("names and messages of whatever kind are shown as text, in every view", async () => {

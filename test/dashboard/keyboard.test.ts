@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { describeInBrowser } from "../support/browser.ts";
 import { useDashboard } from "../support/dashboard.ts";
 import { sampleFeed } from "../support/sample-feed.ts";
-import { describeWithTool } from "../support/tools.ts";
 
 const focused = (page: Page) =>
   page.evaluate<string>(
@@ -10,7 +10,7 @@ const focused = (page: Page) =>
   );
 const ring = (page: Page) => page.evaluate<string>("getComputedStyle(document.activeElement).outlineStyle");
 
-describeWithTool("chromium", "without a mouse", () => {
+describeInBrowser("without a mouse", () => {
   const dashboard = useDashboard();
 
   test("tabs by arrow keys, pods by arrow keys, the filter by a slash, and the focus is always seen", async () => {

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
+import { describeInBrowser } from "../support/browser.ts";
 import { useDashboard } from "../support/dashboard.ts";
 import { emptyFeed } from "../support/sample-feed.ts";
 import { sampleFinished } from "../support/sample-finished.ts";
 import { samplePod, samplePull } from "../support/sample-pod.ts";
-import { describeWithTool } from "../support/tools.ts";
 
 // Far from the browser's own time: what counts up does so by the server's clock.
 const start = Date.parse("2031-05-06T07:08:09Z");
 
-describeWithTool("chromium", "a page that follows pods", () => {
+describeInBrowser("a page that follows pods", () => {
   const dashboard = useDashboard();
 
   test("a waterfall fills by itself, goes on with the next stage, and leaves when the start is over", async () => {
@@ -109,7 +109,8 @@ describeWithTool("chromium", "a page that follows pods", () => {
     const { page } = await dashboard.open(emptyFeed(start));
     await page.route("**/api/feed", (route) => route.fulfill({ status: 401 }));
     await page.reload();
-    await page.getByText("The server wants to know who you are: reload the page.").waitFor();
+    await page.getByText("You are not logged in any more.").waitFor();
+    expect(await page.getByRole("link", { name: "Log in" }).getAttribute("href")).toBe("login");
   });
 
   test("an empty cluster says what to do in each view", async () => {

@@ -1,49 +1,11 @@
-import { join } from "node:path";
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { describeInBrowser } from "../support/browser.ts";
 import { useDashboard } from "../support/dashboard.ts";
 import { sampleFeed } from "../support/sample-feed.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { checkLooks } from "./check-looks.ts";
 
 const tabs = ["Starting", "Finished", "StatefulSets", "SLOs", "Nodes", "Events"] as const;
-/** Set to a folder, this keeps a picture of each view: those in docs/images are made so. */
-const pictures = process.env.KINDLING_SCREENSHOTS;
-
-/** Texts whose contrast with what is behind them is under what WCAG wants of small ones. */
-const faintTexts = `(() => {
-  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
-  const luminance = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-    .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = (element) => {
-    for (let e = element; e; e = e.parentElement) {
-      const [r, g, b, a = 1] = numbers(getComputedStyle(e).backgroundColor);
-      if (a === 1) return [r, g, b];
-    }
-    return [255, 255, 255];
-  };
-  const faint = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const element = node.parentElement;
-    if (!node.textContent.trim() || element.closest(".offscreen, .skip, noscript")) continue;
-    const style = getComputedStyle(element);
-    const isSvg = element instanceof SVGElement;
-    const [a, b] = [numbers(isSvg ? style.fill : style.color), behind(element)].map(luminance);
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) faint.push(ratio.toFixed(2) + " " + element.className + ": " + node.textContent.slice(0, 40));
-  }
-  return faint;
-})()`;
-
-async function check(page: Page, name: string): Promise<void> {
-  expect(await page.evaluate<string[]>(faintTexts), name).toEqual([]);
-  const over = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
-  expect(await page.evaluate<number>(over), `${name} scrolls sideways`).toBe(0);
-  if (pictures) await page.screenshot({ path: join(pictures, `dashboard-${name}.png`) });
-}
-
-describeWithTool("chromium", "looks", () => {
+describeInBrowser("looks", () => {
   const dashboard = useDashboard();
 
   test.each([
@@ -55,7 +17,7 @@ describeWithTool("chromium", "looks", () => {
     const { page } = await dashboard.open(sampleFeed(Date.now()), options);
     await page.getByRole("option", { name: "web-0" }).click();
     await page.getByRole("complementary").waitFor();
-    await check(page, `pod-${name}`);
+    await checkLooks(page, `pod-${name}`);
     await page.keyboard.press("Escape");
     await expect.poll(() => page.getByRole("complementary").count()).toBe(0);
     for (const tab of tabs) {
@@ -63,7 +25,7 @@ describeWithTool("chromium", "looks", () => {
       await expect
         .poll(() => page.getByRole("tabpanel").getAttribute("aria-labelledby"))
         .toBe(`tab-${tab.toLowerCase()}`);
-      await check(page, `${tab.toLowerCase()}-${name}`);
+      await checkLooks(page, `${tab.toLowerCase()}-${name}`);
     }
   });
 });

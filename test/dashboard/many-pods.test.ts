@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { PodView } from "../../src/monitor/feed/feed-message.ts";
+import { describeInBrowser } from "../support/browser.ts";
 import { useDashboard } from "../support/dashboard.ts";
 import { emptyFeed } from "../support/sample-feed.ts";
 import { samplePod, samplePull } from "../support/sample-pod.ts";
-import { describeWithTool } from "../support/tools.ts";
 
 const count = 5_000;
 const now = Date.now();
@@ -33,7 +33,7 @@ const measure = `
   };`;
 const longest = "Math.round(Math.max(0, ...longTasks))";
 
-describeWithTool("chromium", `${count} pods that start at once`, () => {
+describeInBrowser(`${count} pods that start at once`, () => {
   const dashboard = useDashboard();
 
   test("only rows that are seen exist, the whole list can be reached, and changes arrive", async () => {

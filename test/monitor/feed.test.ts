@@ -14,7 +14,7 @@ import type {
 } from "../../src/monitor/feed/feed-message.ts";
 import { createMonitor } from "../../src/monitor/monitor.ts";
 import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { createMemoryStore } from "../../src/store/local/memory-store.ts";
 import { useWorkloadCluster } from "../support/workload-cluster.ts";
 
 // The API server reaches the kubelet by the node's address.
@@ -34,7 +34,7 @@ beforeAll(async () => {
     listen: { host: "127.0.0.1", port: 0 },
     parts: {
       follow: feed.follow,
-      scrape: async () => ({ contentType: "text/plain", text: "" }),
+      scrape: async () => ({ contentType: "text/plain", body: "" }),
       report: () => ({}),
     },
   });

@@ -11,7 +11,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import type { StartSignal } from "../../src/monitor/measure/start-signal.ts";
 import { createMonitor, type Monitor } from "../../src/monitor/monitor.ts";
-import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { conditionOf } from "../support/kubelet-node.ts";
 import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

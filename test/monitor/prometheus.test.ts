@@ -27,7 +27,7 @@ async function createMetrics() {
   const { objectives, chosenLabels } = parseMonitorConfiguration(await read("monitor.yaml"), "monitor.yaml");
   const metrics = createStartMetrics({ clock, chosen: chosenLabels, podSeries: { limit: 100 } });
   const slos = createSloTracker({ objectives, clock, starting: () => [] });
-  registerSloMetrics(metrics.registry, slos);
+  registerSloMetrics(metrics, slos);
   const endpoint = "http://127.0.0.1:1/v1/traces";
   registerTraceMetrics(metrics.registry, createTraceExporter({ endpoint, clock, logger: silentLogger }));
   return {
@@ -82,7 +82,7 @@ interface Rules {
 test("3085-12: every metric that rules, alerts and the Grafana dashboard name is one that the monitor has", async () => {
   const metrics = await createMetrics();
   for (const signal of signalsOf(0)) metrics.observe(signal);
-  const { text } = await metrics.scrape();
+  const text = String((await metrics.scrape()).body);
   const known = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name));
   const rules = [await read("rules.yml"), await read("alerts.yml")].flatMap((file) =>
     (parse(file) as Rules).groups.flatMap((group) => group.rules),
@@ -117,7 +117,7 @@ describeWithTool("promtool", "what is shipped for Prometheus", () => {
   test("3085-12: promtool has nothing to say against the metrics", async () => {
     const metrics = await createMetrics();
     for (const signal of signalsOf(0)) metrics.observe(signal);
-    const { text } = await metrics.scrape("text/plain");
+    const text = String((await metrics.scrape("text/plain")).body);
     expect(text).toContain("kindling_per_pod_first_sandbox_seconds{");
     expect(await promtool(["check", "metrics"], text)).toEqual({ code: 0, output: "" });
   });
@@ -142,8 +142,8 @@ describeWithTool("prometheus", "a real Prometheus", () => {
     // More at each scrape, so that there is a rate.
     const server = createServer(async (request, response) => {
       for (const signal of signalsOf(round++)) metrics.observe(signal);
-      const { contentType, text } = await metrics.scrape(request.headers.accept);
-      response.writeHead(200, { "content-type": contentType }).end(text);
+      const { contentType, body } = await metrics.scrape(request.headers.accept);
+      response.writeHead(200, { "content-type": contentType }).end(body);
     });
     await new Promise<void>((resolved) => server.listen(0, "127.0.0.1", resolved));
     closing.push(() => new Promise((resolved) => server.close(resolved)));
@@ -169,12 +169,33 @@ describeWithTool("prometheus", "a real Prometheus", () => {
     ["StorageClass", "storage_class", { fast: 0, encrypted: 60 }],
     ["number of volumes", "volumes", { 1: 0, "3-5": 60 }],
     ["a label that the operator chose", "pod_team", { web: 0, database: 60 }],
+    ["namespace", "namespace", { shop: 59 }],
   ])(
     "3085-12: story 1: p99 of the first sandbox by %s, without users' errors",
     async (_, label, expected) => {
       await expect.poll(() => byLabel(label, p99(label))).toEqual(expected);
     },
   );
+
+  test("3085-12: every query of the Grafana dashboard is one that Prometheus answers, and all have one", async () => {
+    const dashboard = JSON.parse(await read("grafana-dashboard.json")) as {
+      panels: { title: string; targets?: { expr: string }[] }[];
+    };
+    const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr }) => ({
+        title,
+        expr: expr.replaceAll("$__rate_interval", "1m").replaceAll("$namespace", ".*"),
+      })),
+    );
+    expect(queries.length).toBeGreaterThan(15);
+    const silent = async () => {
+      const answers = queries.map(async ({ title, expr }) =>
+        (await prometheus.query(expr)).length ? [] : title,
+      );
+      return (await Promise.all(answers)).flat();
+    };
+    await expect.poll(silent).toEqual([]);
+  });
 
   test("3085-12: story 1: each pod's own latency", async () => {
     const query = 'max by (namespace) (kindling_per_pod_first_sandbox_seconds{pod=~"wrong-.*"})';

@@ -31,7 +31,7 @@ const parts: MonitorParts = {
     yield "{}";
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
   },
-  scrape: async () => ({ contentType: "text/plain", text: "metrics" }),
+  scrape: async () => ({ contentType: "text/plain", body: "metrics" }),
   report: () => ({ slos: [] }),
 };
 
@@ -224,6 +224,81 @@ test("a feed ends when whoever looks may look no more", async () => {
       return response.closed;
     })
     .toBe(true);
+});
+
+/** A service account that may look, and a token of it. */
+async function createViewer(name: string): Promise<string> {
+  const accounts = "/api/v1/namespaces/default/serviceaccounts";
+  await api.json("POST", accounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name } });
+  await grant(`system:serviceaccount:default:${name}`, "/kindling/dashboard");
+  const review = await api.json<{ status: { token: string } }>("POST", `${accounts}/${name}/token`, {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: {},
+  });
+  return review.status.token;
+}
+
+/** After this long by the server's clock each of them is over. */
+async function expectOver(seconds: number, ...streams: IncomingMessage[]): Promise<void> {
+  for (const stream of streams) {
+    expect(stream.statusCode).toBe(200);
+    stream.on("error", () => {});
+    stream.resume();
+  }
+  await clock.advance(seconds * 1_000);
+  await expect.poll(() => streams.map(({ closed }) => closed)).toEqual(streams.map(() => true));
+}
+
+test("a token that is revoked ends its session, and what streams by it, within two minutes and a half", async () => {
+  const token = await createViewer("revoked");
+  const cookie = cookieOf(await logIn(token));
+  const bySession = await open("/api/feed", { headers: { cookie } });
+  const byToken = await open("/api/feed", bearer(token));
+  await api.json("DELETE", "/api/v1/namespaces/default/serviceaccounts/revoked");
+  await expectOver(150, bySession, byToken);
+  expect(await ask("/api/report", { headers: { cookie } })).toMatchObject({ status: 401 });
+  expect(await ask("/api/feed", bearer(token))).toMatchObject({ status: 401 });
+  expect(await logIn(token)).toMatchObject({ status: 401 });
+});
+
+test("a token that may look no more ends what streams by it within five minutes and a half, and its session sees nothing", async () => {
+  const token = await createViewer("demoted");
+  const cookie = cookieOf(await logIn(token));
+  const response = await open("/api/feed", { headers: { cookie } });
+  const binding = "system:serviceaccount:default:demoted";
+  await api.json("DELETE", `/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/${binding}`);
+  await expectOver(330, response);
+  expect(await ask("/api/report", { headers: { cookie } })).toMatchObject({ status: 403 });
+});
+
+test("logging out ends what streams by the session, in other tabs too, within a quarter of a minute", async () => {
+  const cookie = cookieOf(await logIn(viewerToken));
+  const response = await open("/api/feed", { headers: { cookie } });
+  await ask("/logout", { method: "POST", headers: { cookie } });
+  await expectOver(16, response);
+});
+
+test("while the cluster cannot be asked who looks goes on looking, but not for ever", async () => {
+  let isAway = false;
+  const { request } = client;
+  const asked = await startMonitorServer({
+    listen: { host: "0.0.0.0", port: 0 },
+    parts,
+    client: {
+      request: (...args) => (isAway ? Promise.reject(new Error("away")) : request(...args)) as never,
+    },
+    clock,
+    logger: silentLogger,
+  });
+  const base = asked.url.replace("0.0.0.0", "127.0.0.1");
+  const stream = await open(`${base}/api/feed`, bearer(viewerToken));
+  isAway = true;
+  await clock.advance(14 * 60_000);
+  expect(stream.closed).toBe(false);
+  // The last good answer held for two minutes.
+  await expectOver(4 * 60, stream);
+  await asked.close();
 });
 
 test("while the cluster cannot be asked nobody gets in, and nobody is told a lie", async () => {

@@ -9,7 +9,7 @@ import { parseMonitorConfiguration } from "../../src/monitor/configuration/monit
 import { createMonitorService } from "../../src/monitor/monitor-service.ts";
 import { fetchSloReport } from "../../src/monitor/report/slo-report.ts";
 import { startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
-import { openLmdbStore } from "../../src/store/lmdb-store.ts";
+import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { startPrometheus } from "../support/prometheus-server.ts";
 import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

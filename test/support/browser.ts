@@ -1,5 +1,18 @@
 import { type Browser, chromium, type Page } from "playwright-core";
-import { toolPath } from "./tools.ts";
+import { describeWithTool, toolPath } from "./tools.ts";
+
+/** Chromium drops all that it is loading when an address comes or goes on the machine; tests of networks do that. */
+let hasNetworkChanged = false;
+
+/** Tests in a browser; one whose requests were dropped for that reason, and no other, is tried again. */
+export function describeInBrowser(name: string, body: () => void): void {
+  const condition = () => {
+    const isExcused = hasNetworkChanged;
+    hasNetworkChanged = false;
+    return isExcused;
+  };
+  describeWithTool("chromium", name, body, { retry: { count: 3, condition } });
+}
 
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
@@ -26,7 +39,12 @@ export async function watchPage(
   url: string,
   { width = 1_280, height = 800, colorScheme = "light" }: PageOptions = {},
 ): Promise<WatchedPage> {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme,
+    // Servers elsewhere than on loopback sign their own certificates.
+    ignoreHTTPSErrors: true,
+  });
   const page = await context.newPage();
   const misdeeds: string[] = [];
   page.on("pageerror", (error) => misdeeds.push(`error: ${error.stack ?? error.message}`));
@@ -48,6 +66,9 @@ export async function watchPage(
   await page.addInitScript(
     'document.addEventListener("securitypolicyviolation", (event) => reportBreach(event.violatedDirective + " " + event.blockedURI));',
   );
+  page.on("requestfailed", (request) => {
+    if (request.failure()?.errorText === "net::ERR_NETWORK_CHANGED") hasNetworkChanged = true;
+  });
   await page.goto(url);
   return { page, misdeeds };
 }

@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
-import { describe } from "vitest";
+import { describe, type TestOptions } from "vitest";
 
 /** What scripts/install-test-tools.sh puts aside. Tests and benchmarks run in the package's folder. */
 const toolsFolder = resolve(".tools");
@@ -38,8 +38,13 @@ const otherPlaces: Partial<Record<ToolName, readonly string[]>> = {
 const required = new Set((process.env.KINDLING_REQUIRED_TOOLS ?? "").split(",").filter(Boolean));
 
 /** A `describe` whose tests are skipped, visibly and by name, where the tool is missing. */
-export function describeWithTool(tool: ToolName, name: string, body: () => void): void {
-  if (findTool(tool) || required.has(tool)) describe(name, body);
+export function describeWithTool(
+  tool: ToolName,
+  name: string,
+  body: () => void,
+  options: TestOptions = {},
+): void {
+  if (findTool(tool) || required.has(tool)) describe(name, options, body);
   else describe.skip(`${name} [needs ${tool}: apt-get install ${packages[tool]}]`, body);
 }
 

@@ -44,7 +44,7 @@ test("the clock runs while the server is heard, and stands when the connection i
   feed.connect({ kind: "live" });
   local.ms = 700;
   expect(feed.nowMs()).toBe(1_700);
-  feed.connect({ kind: "lost", sinceMs: 700, retryAtMs: 900, reason: "" });
+  feed.connect({ kind: "lost", sinceMs: 700, retryAtMs: 900, isLoggedOut: false, reason: "" });
   local.ms = 5_000;
   expect(feed.nowMs()).toBe(1_700);
 });

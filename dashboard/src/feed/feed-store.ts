@@ -6,10 +6,13 @@ import { followServer, type ServerClock, serverNow } from "./server-clock.ts";
 export interface FeedStore {
   state(): FeedState;
   connection(): Connection;
+  /** Whether there is a session that can be ended. */
+  hasSession(): boolean;
   /** The server's time; it stands still while nothing is heard from there. */
   nowMs(): number;
   push(message: FeedMessage): void;
   connect(connection: Connection): void;
+  setSession(isOpen: boolean): void;
   subscribe(listener: () => void): () => void;
 }
 
@@ -23,6 +26,7 @@ export interface FeedStoreOptions {
 export function createFeedStore({ localMs, schedule }: FeedStoreOptions): FeedStore {
   let state = emptyFeed;
   let connection: Connection = { kind: "connecting" };
+  let isSessionOpen = false;
   let clock: ServerClock | undefined;
   let waiting: FeedMessage[] = [];
   let scheduled = false;
@@ -40,6 +44,7 @@ export function createFeedStore({ localMs, schedule }: FeedStoreOptions): FeedSt
   return {
     state: () => state,
     connection: () => connection,
+    hasSession: () => isSessionOpen,
     nowMs() {
       if (!clock) return 0;
       return serverNow(clock, connection.kind === "lost" ? connection.sinceMs : localMs());
@@ -51,6 +56,10 @@ export function createFeedStore({ localMs, schedule }: FeedStoreOptions): FeedSt
     },
     connect(next) {
       connection = next;
+      soon();
+    },
+    setSession(isOpen) {
+      isSessionOpen = isOpen;
       soon();
     },
     subscribe(listener) {

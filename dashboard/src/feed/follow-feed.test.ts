@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { FeedMessage } from "../../../src/monitor/feed/feed-message.ts";
 import { followFeed, reconnectDelayMs } from "./follow-feed.ts";
+import { LoggedOutError } from "./open-feed.ts";
 
 test.each([
   { failures: 1, random: 1, delay: 500 },
@@ -64,4 +65,25 @@ test("what works again begins with the short wait", async () => {
     { messages: 1, error: "c" },
   ]);
   expect(told.slice(-3)).toEqual(["message 0", "live", "lost since 1500, again at 2000: c"]);
+});
+
+test("it tells apart that somebody has to log in", async () => {
+  const lost: boolean[] = [];
+  const end = new AbortController();
+  const errors = [new Error("away"), new LoggedOutError("You are not logged in any more.")];
+  await followFeed({
+    // biome-ignore lint/correctness/useYield: it fails before the first message.
+    async *open() {
+      throw errors.shift();
+    },
+    onMessage() {},
+    onConnection: (connection) => connection.kind === "lost" && lost.push(connection.isLoggedOut),
+    nowMs: () => 0,
+    async sleep() {
+      if (errors.length === 0) end.abort();
+    },
+    random: () => 1,
+    signal: end.signal,
+  });
+  expect(lost).toEqual([false, true]);
 });

@@ -1,10 +1,18 @@
 import type { FeedMessage } from "../../../src/monitor/feed/feed-message.ts";
+import { LoggedOutError } from "./open-feed.ts";
 
 export type Connection =
   | { readonly kind: "connecting" }
   | { readonly kind: "live" }
   /** Times are of `performance.now()`. */
-  | { readonly kind: "lost"; readonly sinceMs: number; readonly retryAtMs: number; readonly reason: string };
+  | {
+      readonly kind: "lost";
+      readonly sinceMs: number;
+      readonly retryAtMs: number;
+      readonly reason: string;
+      /** Trying again is of no use before somebody logs in. */
+      readonly isLoggedOut: boolean;
+    };
 
 export interface FollowFeedOptions {
   /** Opens the stream; ends or throws when it is lost. */
@@ -36,6 +44,7 @@ export async function followFeed(options: FollowFeedOptions): Promise<void> {
   while (!signal.aborted) {
     let reason = "The server ended the connection.";
     let heard = false;
+    let isLoggedOut = false;
     try {
       for await (const message of options.open(signal)) {
         options.onMessage(message);
@@ -43,6 +52,7 @@ export async function followFeed(options: FollowFeedOptions): Promise<void> {
         heard = true;
       }
     } catch (error) {
+      isLoggedOut = error instanceof LoggedOutError;
       reason = error instanceof Error ? error.message : String(error);
     }
     if (signal.aborted) return;
@@ -50,7 +60,7 @@ export async function followFeed(options: FollowFeedOptions): Promise<void> {
     failures = heard ? 1 : failures + 1;
     const delayMs = reconnectDelayMs(failures, options.random());
     const retryAtMs = options.nowMs() + delayMs;
-    options.onConnection({ kind: "lost", sinceMs: lostAtMs, retryAtMs, reason });
+    options.onConnection({ kind: "lost", sinceMs: lostAtMs, retryAtMs, reason, isLoggedOut });
     await options.sleep(delayMs, signal);
   }
 }

@@ -4,8 +4,20 @@ import { createEventReader } from "./read-events.ts";
 /** The server says something, if only a comment, far more often than this. */
 const silenceMs = 45_000;
 
+/** The server does not know who asks: only logging in helps. */
+export class LoggedOutError extends Error {}
+
+export interface OpenFeedOptions {
+  readonly signal: AbortSignal;
+  /** Whether the server knows the page by a session that it can end. */
+  onSession(isOpen: boolean): void;
+}
+
 /** By fetch and not by EventSource, which tells neither why it failed nor that nothing comes any more. */
-export async function* openFeed(url: string, signal: AbortSignal): AsyncGenerator<FeedMessage> {
+export async function* openFeed(
+  url: string,
+  { signal, onSession }: OpenFeedOptions,
+): AsyncGenerator<FeedMessage> {
   const silence = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const heard = () => {
@@ -24,7 +36,8 @@ export async function* openFeed(url: string, signal: AbortSignal): AsyncGenerato
     }).catch((error: unknown) => {
       throw silence.signal.aborted ? error : new Error("The server cannot be reached.");
     });
-    if (!response.ok || !response.body) throw new Error(refusal(response.status));
+    onSession(response.headers.has("kindling-session"));
+    if (!response.ok || !response.body) throw refusal(response.status);
     const read = createEventReader();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
@@ -38,10 +51,11 @@ export async function* openFeed(url: string, signal: AbortSignal): AsyncGenerato
   }
 }
 
-function refusal(status: number): string {
-  if (status === 401) return "The server wants to know who you are: reload the page.";
-  if (status === 403) return "You may not see this cluster's pods: ask its administrator.";
-  return `The server answered with status ${status}.`;
+function refusal(status: number): Error {
+  if (status === 401) return new LoggedOutError("You are not logged in any more.");
+  if (status === 403)
+    return new Error("You may not see this cluster's pods any more: ask its administrator.");
+  return new Error(`The server answered with status ${status}.`);
 }
 
 function parseMessage(data: string): FeedMessage {

@@ -4,7 +4,7 @@ import type { FeedStore } from "../feed/feed-store.ts";
 export function useFeed(store: FeedStore) {
   const [, setVersion] = useState(0);
   useEffect(() => store.subscribe(() => setVersion((version) => version + 1)), [store]);
-  return { state: store.state(), connection: store.connection() };
+  return { state: store.state(), connection: store.connection(), hasSession: store.hasSession() };
 }
 
 /** Draws the component again every so often. One timer for all that it shows, and none while the page is hidden. */

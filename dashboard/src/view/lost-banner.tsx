@@ -7,7 +7,7 @@ export function LostBanner(props: {
   readonly onRetry: () => void;
 }) {
   useTick(1_000, true);
-  const { sinceMs, retryAtMs, reason } = props.connection;
+  const { sinceMs, retryAtMs, reason, isLoggedOut } = props.connection;
   const now = performance.now();
   const left = (retryAtMs - now) / 1_000;
   return (
@@ -15,11 +15,21 @@ export function LostBanner(props: {
       <p>
         <strong role="status">Connection lost.</strong> {reason} What you see is{" "}
         {formatElapsed(Math.floor((now - sinceMs) / 1_000) * 1_000).replace(".0", "")} old;{" "}
-        {left > 0 ? `trying again in ${formatLeft(left)}.` : "trying again…"}
+        {isLoggedOut
+          ? "log in to see more."
+          : left > 0
+            ? `trying again in ${formatLeft(left)}.`
+            : "trying again…"}
       </p>
-      <button type="button" onClick={props.onRetry}>
-        Try now
-      </button>
+      {isLoggedOut ? (
+        <a class="button" href="login">
+          Log in
+        </a>
+      ) : (
+        <button type="button" onClick={props.onRetry}>
+          Try now
+        </button>
+      )}
     </div>
   );
 }

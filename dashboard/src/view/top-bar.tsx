@@ -1,12 +1,14 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { FeedState } from "../feed/feed-state.ts";
 import type { Connection } from "../feed/follow-feed.ts";
+import { LogOut } from "./log-out.tsx";
 
 const connectionWords = { connecting: "Connecting", live: "Live", lost: "Not connected" } as const;
 
 export function TopBar(props: {
   readonly cluster: FeedState["cluster"];
   readonly connection: Connection;
+  readonly hasSession: boolean;
   readonly filter: string;
   readonly onFilter: (filter: string) => void;
 }) {
@@ -58,6 +60,7 @@ export function TopBar(props: {
         <span class="dot" aria-hidden="true" />
         {connectionWords[kind]}
       </p>
+      {props.hasSession && <LogOut />}
     </header>
   );
 }

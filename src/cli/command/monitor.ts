@@ -5,14 +5,18 @@ import type { Command } from "commander";
 import { loadInClusterAccess, loadKubeconfig } from "../../client/cluster-access.ts";
 import { createClient } from "../../client/create-client.ts";
 import { createHttpTransport } from "../../client/http-transport.ts";
+import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import { systemClock } from "../../lib/clock.ts";
 import {
   parseMonitorConfiguration,
   readMonitorConfiguration,
 } from "../../monitor/configuration/monitor-configuration.ts";
+import { type CheckClusterDeps, checkCluster } from "../../monitor/foreign/check-cluster.ts";
+import { createClusterClock } from "../../monitor/foreign/cluster-clock.ts";
 import { createMonitorService } from "../../monitor/monitor-service.ts";
+import { isLoopback } from "../../monitor/server/loopback.ts";
 import { startMonitorServer } from "../../monitor/server/monitor-server.ts";
-import { openLmdbStore } from "../../store/lmdb-store.ts";
+import { openLmdbStore } from "../../store/lmdb/lmdb-store.ts";
 import { type ListenAddress, listenOption } from "../listen-option.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
 import { untilStopped } from "../until-stopped.ts";
@@ -54,7 +58,7 @@ export function configure(command: Command): void {
 async function runMonitor(flags: MonitorFlags): Promise<void> {
   const { kubeconfig, dataDir, listen, config } = flags;
   const logger = loggerOf(flags).component("monitor");
-  const clock = systemClock;
+  const clock = createClusterClock({ clock: systemClock, logger });
   const tls = await readTls(flags);
   const configuration =
     config === undefined
@@ -63,22 +67,29 @@ async function runMonitor(flags: MonitorFlags): Promise<void> {
   const access = await (kubeconfig === undefined ? loadInClusterAccess() : loadKubeconfig(kubeconfig));
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const store = await openLmdbStore({ directory: join(dataDir, "starts") });
-  const client = createClient({ transport: createHttpTransport({ access }), userAgent: "kindling-monitor" });
+  const transport = clock.listenTo(createHttpTransport({ access }));
+  const client = createClient({ transport, userAgent: "kindling-monitor" });
   try {
     const deps = { client, clock, logger, store, dataDir, configuration, server: access.server.origin };
-    const service = await createMonitorService(deps);
+    const service = await createMonitorService({ ...deps, registerMetrics: clock.register });
     const server = await startMonitorServer({
       listen,
       parts: service.parts,
       client,
-      clock,
+      clock: systemClock,
       logger,
       ...(tls && { tls }),
     });
     process.stdout.write(`monitor: ${server.url}\nmetrics: ${server.url}/metrics\n`);
     await untilStopped(async (signal) => {
       try {
-        await service.run(signal);
+        // The first answer tells the cluster's time, with which all that is measured is compared.
+        const checking = checkUntilAnswered(
+          { client, logger, isOnLoopback: isLoopback(listen.host) },
+          signal,
+        );
+        await Promise.race([checking, systemClock.sleep(patienceMs, signal)]).catch(() => {});
+        await Promise.all([service.run(signal), checking]);
       } finally {
         await server.close();
       }
@@ -87,6 +98,23 @@ async function runMonitor(flags: MonitorFlags): Promise<void> {
     client.close();
     await store.close();
   }
+}
+
+/** How long what is measured waits for a cluster that does not answer. */
+const patienceMs = 10_000;
+const checkPolicy: BackoffPolicy = { initialMs: 1_000, maxMs: 60_000, factor: 2, resetAfterMs: 60_000 };
+
+async function checkUntilAnswered(deps: CheckClusterDeps, signal: AbortSignal): Promise<void> {
+  const onFailure = (error: unknown) =>
+    deps.logger.debug("the cluster does not tell what it allows", { error });
+  await retry(() => checkCluster(deps, signal), {
+    policy: checkPolicy,
+    clock: systemClock,
+    signal,
+    onFailure,
+  }).catch((error) => {
+    if (!signal.aborted) throw error;
+  });
 }
 
 async function readTls({ tlsCertFile, tlsPrivateKeyFile }: MonitorFlags) {

@@ -28,8 +28,10 @@ export interface FeedDeps {
 
 /** What happens in the cluster, as feed-message.ts says, worked out once for all who look, and not at all for nobody. */
 export interface LiveFeed {
-  /** Messages as JSON until the signal aborts; undefined when too many look already. */
-  follow(signal: AbortSignal): AsyncIterable<string> | undefined;
+  /** Messages as JSON until the signal aborts or the follower is dismissed; undefined when too many look already. */
+  follow(signal: AbortSignal, onDismissed?: () => void): AsyncIterable<string> | undefined;
+  /** How many look, and how much of what was sent is not read yet. */
+  load(): { readonly followers: number; readonly heldLength: number };
   /** Until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -39,6 +41,8 @@ const batchMs = 200;
 const mostFollowers = 100;
 /** Messages for one that reads too slowly; after that it gets a snapshot instead. */
 const mostWaiting = 8;
+/** Ten snapshots of a cluster in trouble. */
+const mostHeldLength = 64 * 2 ** 20;
 const mostStarting = 5_000;
 const mostEvents = 200;
 /** How long the first who look wait for the first lists. */
@@ -51,7 +55,12 @@ const viewsPerTurn = 100;
 export function createFeed(deps: FeedDeps): LiveFeed {
   const { monitor, client, clock, logger } = deps;
   const wakeUp = createWakeUp();
-  const audience = createAudience({ capacity: mostWaiting, mostFollowers, onWanting: wakeUp.wake });
+  const audience = createAudience({
+    capacity: mostWaiting,
+    mostFollowers,
+    mostHeldLength,
+    onWanting: wakeUp.wake,
+  });
   const events = createRecentEvents(mostEvents);
   const { sets, nodes, ...sources } = createFeedSources({ client, clock, logger, onEvent: events.add });
   const answers = createKubeletAnswers({ client, clock, logger, onAnswer: (uid) => starting.lookAgain(uid) });
@@ -158,6 +167,7 @@ export function createFeed(deps: FeedDeps): LiveFeed {
 
   return {
     follow: audience.follow,
+    load: () => ({ followers: audience.size(), heldLength: audience.heldLength() }),
     async run(signal) {
       // Every question to a kubelet waits for it too.
       setMaxListeners(0, signal);

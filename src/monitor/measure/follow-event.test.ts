@@ -39,6 +39,19 @@ describe("pulls", () => {
     ).toHaveLength(2);
   });
 
+  test("recorders of events.k8s.io count in a series, and leave the older fields empty", () => {
+    const newer = { lastTimestamp: undefined, count: undefined, eventTime: "2022-12-06T15:33:48.5Z" };
+    const series = { count: 2, lastObservedTime: "2022-12-06T15:33:52Z" };
+    const { told, next } = follow(
+      untracked,
+      event("Pulled", pulled, newer),
+      event("Pulled", pulled, newer),
+      event("Pulled", pulled, { ...newer, series }),
+    );
+    expect(told).toHaveLength(2);
+    expect(next.pulls.map(({ endedMs }) => endedMs)).toEqual([ms("15:33:48.5"), ms("15:33:52")]);
+  });
+
   test("those before the monitor's time are not told, nor those of an endless row", () => {
     expect(
       follow(untracked, event("Pulled", pulled, { lastTimestamp: "2022-12-06T14:59:59Z" })).told,

@@ -23,7 +23,7 @@ export function followEvent(
   const endedMs = timeOf(event);
   if (!pull || state.pulls.length >= mostPulls || endedMs < sinceMs) return { next: state, told: [] };
   // Events that repeat are counted in one object.
-  const id = `${event.metadata.uid ?? event.metadata.name}:${event.count ?? 1}`;
+  const id = `${event.metadata.uid ?? event.metadata.name}:${event.series?.count ?? event.count ?? 1}`;
   if (state.pulls.some((each) => each.event === id)) return { next: state, told: [] };
   return {
     next: { ...state, pulls: [...state.pulls, { event: id, ...pull, endedMs }] },
@@ -31,6 +31,8 @@ export function followEvent(
   };
 }
 
-function timeOf({ lastTimestamp, eventTime, metadata }: Event): number {
-  return Date.parse(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "") || 0;
+/** Recorders of events.k8s.io leave the older fields empty. */
+function timeOf({ lastTimestamp, series, eventTime, metadata }: Event): number {
+  const time = lastTimestamp ?? series?.lastObservedTime ?? eventTime ?? metadata.creationTimestamp;
+  return Date.parse(time ?? "") || 0;
 }

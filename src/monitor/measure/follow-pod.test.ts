@@ -51,6 +51,22 @@ describe("3085-12 the scenarios of the proposal, with their timestamps", () => {
     expect(followAll(versions).told).toEqual(told);
   });
 
+  test("a kubelet without the condition: what rests on it is unknown, the rest is told", () => {
+    const without = { created: "15:33:46", scheduled, startTime: "15:33:47", phase: "Running" } as const;
+    const { told } = followAll([
+      { created: "15:33:46" },
+      { ...without, containers: [running("15:33:50")], ready: "False 15:33:47" },
+      { ...without, containers: [running("15:33:50")], ready: "True 15:33:52" },
+    ]);
+    expect(told).toEqual([
+      "scheduling 0 s",
+      "unknown sandbox",
+      "unknown containers",
+      "readiness 2 s",
+      "ready 6 s",
+    ]);
+  });
+
   test("4: a monitor that was restarted knows the first sandbox by its record", () => {
     const before = followAll([notYet, { ...notYet, sandbox: "True 15:33:52" }]);
     const from = decodeRecord(encodeRecord(before.state));

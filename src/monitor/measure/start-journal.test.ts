@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
-import { createMemoryStore } from "../../store/memory-store.ts";
+import { createMemoryStore } from "../../store/local/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { event, running, sketchPod } from "./start.fixture.ts";
 import { createStartJournal } from "./start-journal.ts";

@@ -36,11 +36,11 @@ export function createClassLabels({ chosen, valuesPerLabel, classes }: ClassLabe
   /** One object for one class, so that whoever keeps something by class can keep it by object. */
   function add(values: readonly string[]): Readonly<Record<string, string>> {
     const labels = named(values);
-    byKey.set(JSON.stringify(values), labels);
+    byKey.set(keyOf(values), labels);
     return labels;
   }
 
-  const find = (values: readonly string[]) => byKey.get(JSON.stringify(values));
+  const find = (values: readonly string[]) => byKey.get(keyOf(values));
 
   return {
     names,
@@ -59,6 +59,11 @@ export function createClassLabels({ chosen, valuesPerLabel, classes }: ClassLabe
     },
     exactly: (podClass) => named(classValues(podClass, chosen).map(presentable)),
   };
+}
+
+/** With their lengths, so that nothing in a value can stand for the end of it. */
+function keyOf(values: readonly string[]): string {
+  return values.map((value) => `${value.length}:${value}`).join("");
 }
 
 function classValues(podClass: PodClass, chosen: readonly string[]): string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseFormat, toOpenMetrics } from "./exposition.ts";
+import { chooseFormat, encodePieces, toOpenMetrics } from "./exposition.ts";
 
 test.each([
   [undefined, "prometheus"],
@@ -36,4 +36,8 @@ test("counters lose _total in what describes them, and nothing else changes", ()
       "",
     ].join("\n"),
   );
+});
+
+test("pieces become one text, whatever characters are in them", () => {
+  expect(encodePieces(["a ü\n", "", "😀", "z"]).toString()).toBe("a ü\n😀z");
 });

@@ -15,6 +15,15 @@ export function chooseFormat(accept: string | undefined): MetricsFormat {
   return wanted ? "openmetrics" : "prometheus";
 }
 
+/** All pieces as bytes: texts of millions of characters are put together once, where they are sent from. */
+export function encodePieces(pieces: readonly string[]): Buffer {
+  const lengths = pieces.map((piece) => Buffer.byteLength(piece));
+  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, 0));
+  let end = 0;
+  for (const piece of pieces) end += bytes.write(piece, end);
+  return bytes;
+}
+
 /**
  * OpenMetrics of what prom-client wrote in the older format. prom-client's own renames the counters for good, so that
  * one registry could not serve both.
@@ -22,13 +31,8 @@ export function chooseFormat(accept: string | undefined): MetricsFormat {
 export function toOpenMetrics(text: string): string {
   const counters = new Set([...text.matchAll(/^# TYPE (\S+)_total counter$/gm)].map(([, name]) => name));
   return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) =>
-      line.replace(/^(# (?:HELP|TYPE) )(\S+)_total /, (whole, start: string, name: string) =>
-        counters.has(name) ? `${start}${name} ` : whole,
-      ),
+    .replace(/^(# (?:HELP|TYPE) )(\S+)_total /gm, (whole, start: string, name: string) =>
+      counters.has(name) ? `${start}${name} ` : whole,
     )
-    .map((line) => `${line}\n`)
-    .join("");
+    .replace(/\n\n+/g, "\n");
 }

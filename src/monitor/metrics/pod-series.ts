@@ -1,61 +1,78 @@
-import { Gauge, type Registry } from "prom-client";
 import type { PodStart, StartSignal } from "../measure/start-signal.ts";
 import { presentable } from "./bounded-values.ts";
 import type { ClassLabels } from "./class-labels.ts";
+import { formatLabels } from "./format-labels.ts";
 
 /** A series for each pod, for those whose Prometheus can take it. */
 export interface PodSeries {
   observe(signal: StartSignal): void;
   forget(podUid: string): void;
+  /** In either format. */
+  render(): string;
 }
 
 export interface PodSeriesOptions {
-  readonly registry: Registry;
   readonly classLabels: ClassLabels;
   /** How many pods have series at a time; those that started first lose theirs first. */
   readonly limit: number;
 }
 
-export function createPodSeries({ registry, classLabels, limit }: PodSeriesOptions): PodSeries {
-  const labelNames = [...new Set(["namespace", "pod", "uid", "node", ...classLabels.names])];
-  const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames, registers: [registry] });
-  const firstSandbox = gauge(
-    "kindling_per_pod_first_sandbox_seconds",
-    "From the pod's scheduling to its first sandbox that was ready",
-  );
-  const started = gauge("kindling_per_pod_start_seconds", "From the pod's creation until it was ready");
-  const byUid = new Map<string, Readonly<Record<string, string>>>();
+const gauges = {
+  firstSandbox: {
+    name: "kindling_per_pod_first_sandbox_seconds",
+    help: "From the pod's scheduling to its first sandbox that was ready",
+  },
+  started: {
+    name: "kindling_per_pod_start_seconds",
+    help: "From the pod's creation until it was ready",
+  },
+} as const;
+type GaugeName = keyof typeof gauges;
 
-  function labelsOf({ pod, class: podClass }: PodStart): Readonly<Record<string, string>> {
+interface PodLines extends Partial<Record<GaugeName, string>> {
+  readonly labels: string;
+}
+
+export function createPodSeries({ classLabels, limit }: PodSeriesOptions): PodSeries {
+  /** Each pod's lines as text: they change once or never. */
+  const byUid = new Map<string, PodLines>();
+
+  function linesOf({ pod, class: podClass }: PodStart): PodLines {
     const known = byUid.get(pod.uid);
     if (known) return known;
     for (const oldest of byUid.keys()) {
       if (byUid.size < limit) break;
-      forget(oldest);
+      byUid.delete(oldest);
     }
     const { namespace, name, uid, node = "" } = pod;
-    const own = { namespace, pod: name, uid, node };
-    const shown = Object.entries(own).map(([label, value]) => [label, presentable(value)]);
-    const labels = { ...classLabels.exactly(podClass), ...Object.fromEntries(shown) };
-    byUid.set(pod.uid, labels);
-    return labels;
+    const own = Object.entries({ namespace, pod: name, uid, node });
+    const shown = Object.fromEntries(own.map(([label, value]) => [label, presentable(value)]));
+    const lines = { labels: formatLabels({ ...classLabels.exactly(podClass), ...shown }) };
+    byUid.set(pod.uid, lines);
+    return lines;
   }
 
-  function forget(podUid: string): void {
-    const labels = byUid.get(podUid);
-    if (!labels) return;
-    firstSandbox.remove(labels);
-    started.remove(labels);
-    byUid.delete(podUid);
+  function set(gauge: GaugeName, start: PodStart, seconds: number): void {
+    const lines: PodLines = linesOf(start);
+    lines[gauge] = `${gauges[gauge].name}{${lines.labels}} ${seconds}\n`;
   }
 
   return {
     observe(signal) {
       const { kind, start } = signal;
-      if (kind === "sandbox" && signal.first) firstSandbox.set(labelsOf(start), signal.seconds);
-      else if (kind === "ready") started.set(labelsOf(start), signal.seconds);
-      else if (kind === "terminated" || kind === "abandoned") forget(start.pod.uid);
+      if (kind === "sandbox" && signal.first) set("firstSandbox", start, signal.seconds);
+      else if (kind === "ready") set("started", start, signal.seconds);
+      else if (kind === "terminated" || kind === "abandoned") byUid.delete(start.pod.uid);
     },
-    forget,
+    forget: (podUid) => void byUid.delete(podUid),
+    render() {
+      const parts: string[] = [];
+      for (const gauge of ["firstSandbox", "started"] as const) {
+        const { name, help } = gauges[gauge];
+        parts.push(`# HELP ${name} ${help}\n# TYPE ${name} gauge\n`);
+        for (const lines of byUid.values()) parts.push(lines[gauge] ?? "");
+      }
+      return parts.join("");
+    },
   };
 }

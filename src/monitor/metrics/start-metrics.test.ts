@@ -11,7 +11,7 @@ const ofClass =
 async function linesAfter(signals: readonly StartSignal[], options: Partial<StartMetricsOptions> = {}) {
   const metrics = createStartMetrics({ clock: createManualClock(), ...options });
   for (const signal of signals) metrics.observe(signal);
-  return (await metrics.scrape()).text.split("\n");
+  return String((await metrics.scrape()).body).split("\n");
 }
 
 test.each<[StartSignal, string]>([
@@ -71,20 +71,21 @@ test("3085-12: what a user's error held up is in no histogram of starts, but its
 test("3085-12: exemplars name the pod, in the format that has them", async () => {
   const metrics = createStartMetrics({ clock: createManualClock(1_000) });
   metrics.observe({ kind: "ready", start, seconds: 2 });
-  const { contentType, text } = await metrics.scrape("application/openmetrics-text;version=1.0.0");
+  const { contentType, body } = await metrics.scrape("application/openmetrics-text;version=1.0.0");
+  const text = String(body);
   expect(contentType).toBe("application/openmetrics-text; version=1.0.0; charset=utf-8");
   expect(text).toContain(`le="2",${ofClass}} 1 # {namespace="shop",pod="web-0"} 2 1\n`);
   expect(text.endsWith("# EOF\n")).toBe(true);
   const older = await metrics.scrape("text/plain");
   expect(older.contentType).toContain("text/plain");
-  expect(older.text).not.toContain("web-0");
+  expect(String(older.body)).not.toContain("web-0");
 });
 
 test("a name of any length and shape makes an exemplar that a scraper takes", async () => {
   const metrics = createStartMetrics({ clock: createManualClock() });
   const pod = { namespace: "n".repeat(63), name: `"}\n${"p".repeat(250)}` };
   metrics.observe({ kind: "ready", start: podStart({ pod }), seconds: 2 });
-  const { text } = await metrics.scrape("application/openmetrics-text");
+  const text = String((await metrics.scrape("application/openmetrics-text")).body);
   const [, labels = ""] = /# \{pod="(.*)"\} 2 0$/m.exec(text) ?? [];
   expect(labels).toBe(`\\"}\\n${"p".repeat(122)}`);
 });
@@ -102,7 +103,7 @@ test("3085-12: series for each pod only if asked for, no more than asked for, an
 
   const metrics = createStartMetrics({ clock: createManualClock(), podSeries: { limit: 2 } });
   const pods = async () =>
-    (await metrics.scrape()).text
+    String((await metrics.scrape()).body)
       .match(/^kindling_per_pod_\w+\{.*?pod="web-\w"/gm)
       ?.map((line) => line.slice(-6, -1));
   for (const signal of all) metrics.observe(signal);

@@ -1,12 +1,13 @@
-import { Counter, collectDefaultMetrics, Registry } from "prom-client";
+import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../../lib/clock.ts";
 import type { PodStart, StartSignal } from "../measure/start-signal.ts";
 import { createBoundedValues } from "./bounded-values.ts";
-import { type ClassLabels, createClassLabels } from "./class-labels.ts";
-import { exemplarLabels } from "./exemplar-labels.ts";
-import { chooseFormat, contentTypes, toOpenMetrics } from "./exposition.ts";
-import { createHistogram, formatLabels } from "./histogram.ts";
+import { createClassLabels } from "./class-labels.ts";
+import { chooseFormat, contentTypes, encodePieces, toOpenMetrics } from "./exposition.ts";
+import { formatLabels } from "./format-labels.ts";
+import { createHistogram } from "./histogram.ts";
 import { createPodSeries } from "./pod-series.ts";
+import { createTextCounter, type TextCounter } from "./text-counter.ts";
 
 export interface StartMetricsOptions {
   readonly clock: Clock;
@@ -24,11 +25,13 @@ export interface StartMetricsOptions {
 export interface StartMetrics {
   /** Where other parts of the monitor put their own. */
   readonly registry: Registry;
+  /** One of theirs with very many series. */
+  addCounter(described: { readonly name: string; readonly help: string }): TextCounter;
   observe(signal: StartSignal): void;
   /** The pod is gone: so are its own series. */
   forget(podUid: string): void;
   /** In the format that the request's Accept header asks for. */
-  scrape(accept?: string): Promise<{ readonly contentType: string; readonly text: string }>;
+  scrape(accept?: string): Promise<{ readonly contentType: string; readonly body: Buffer }>;
 }
 
 /** From what a healthy node does to what makes people give up. */
@@ -39,9 +42,10 @@ export function createStartMetrics(options: StartMetricsOptions): StartMetrics {
   const registry = createRegistry();
   const classLabels = createClassLabels({ chosen, valuesPerLabel, classes });
   const histograms = createHistograms();
-  const counters = createCounters(registry, classLabels);
+  const counters = createCounters();
+  const added: TextCounter[] = [];
   const reasons = createBoundedValues(valuesPerLabel);
-  const pods = podSeries && createPodSeries({ registry, classLabels, limit: podSeries.limit });
+  const pods = podSeries && createPodSeries({ classLabels, limit: podSeries.limit });
 
   /** By class, which is one object. */
   const classTexts = new WeakMap<object, string>();
@@ -51,54 +55,64 @@ export function createStartMetrics(options: StartMetricsOptions): StartMetrics {
     return text;
   }
 
-  function observeLength(name: keyof typeof histograms, start: PodStart, value: number, stage?: string) {
-    const ofClass = textOf(classLabels.of(start.class));
-    const labels = stage ? `stage="${stage}",${ofClass}` : ofClass;
-    histograms[name].observe(labels, value, { labels: exemplarLabels(start.pod), atMs: clock.now() });
+  function observeLength(name: keyof typeof histograms, labels: string, { pod }: PodStart, value: number) {
+    histograms[name].observe(labels, value, { pod, atMs: clock.now() });
   }
 
   return {
     registry,
+    addCounter(described) {
+      const counter = createTextCounter(described);
+      added.push(counter);
+      return counter;
+    },
     observe(signal) {
       const { kind, start } = signal;
-      const labels = classLabels.of(start.class);
+      const labels = textOf(classLabels.of(start.class));
       pods?.observe(signal);
       switch (kind) {
         case "restart":
           return counters.restarts.inc(labels);
         case "stuck":
-          return counters.stuck.inc({ ...labels, stage: signal.stage });
+          return counters.stuck.inc(`${labels},stage="${signal.stage}"`);
         case "abandoned":
-          return counters.abandoned.inc({ ...labels, stage: signal.stage });
+          return counters.abandoned.inc(`${labels},stage="${signal.stage}"`);
         case "user-error":
-          return counters.userErrors.inc({ ...labels, reason: reasons.admit(signal.reason) });
+          return counters.userErrors.inc(
+            `${labels},${formatLabels({ reason: reasons.admit(signal.reason) })}`,
+          );
         case "unknown":
-          return counters.unknown.inc({ ...labels, what: reasons.admit(signal.what) });
+          return counters.unknown.inc(`${labels},${formatLabels({ what: reasons.admit(signal.what) })}`);
         case "terminated":
-          return observeLength("termination", start, signal.seconds);
+          return observeLength("termination", labels, start, signal.seconds);
       }
       // What the user made wait says nothing about the cluster.
       if (start.userError !== undefined) return;
       switch (kind) {
         case "stage":
-          return observeLength("stage", start, signal.seconds, signal.stage);
+          return observeLength("stage", `stage="${signal.stage}",${labels}`, start, signal.seconds);
         case "sandbox":
-          return observeLength(signal.first ? "firstSandbox" : "recreation", start, signal.seconds);
+          return observeLength(signal.first ? "firstSandbox" : "recreation", labels, start, signal.seconds);
         case "ready":
-          return observeLength("ready", start, signal.seconds);
+          return observeLength("ready", labels, start, signal.seconds);
         case "pull":
           if (signal.bytes !== undefined) counters.pullBytes.inc(labels, Math.max(0, signal.bytes));
-          return observeLength("pull", start, signal.seconds);
+          return observeLength("pull", labels, start, signal.seconds);
       }
     },
     forget: (podUid) => pods?.forget(podUid),
     async scrape(accept) {
       const format = chooseFormat(accept);
+      const isOpen = format === "openmetrics";
       const small = await registry.metrics();
-      const large = Object.values(histograms).map((histogram) => histogram.render(format));
-      const contentType = contentTypes[format];
-      if (format === "prometheus") return { contentType, text: `${small}${large.join("")}` };
-      return { contentType, text: `${toOpenMetrics(small)}${large.join("")}# EOF\n` };
+      const body = encodePieces([
+        isOpen ? toOpenMetrics(small) : small,
+        ...[...Object.values(counters), ...added].map((counter) => counter.render(format)),
+        pods?.render() ?? "",
+        ...Object.values(histograms).flatMap((histogram) => histogram.render(format)),
+        isOpen ? "# EOF\n" : "",
+      ]);
+      return { contentType: contentTypes[format], body };
     },
   };
 }
@@ -141,30 +155,25 @@ function createHistograms() {
   };
 }
 
-function createCounters(registry: Registry, { names }: ClassLabels) {
-  const counter = (name: string, help: string, ...labels: string[]) =>
-    new Counter({ name, help, labelNames: [...labels, ...names], registers: [registry] });
+function createCounters() {
+  const counter = (name: string, help: string) => createTextCounter({ name, help });
   return {
     restarts: counter("kindling_container_restarts_total", "Restarts of containers"),
     stuck: counter(
       "kindling_pods_stuck_total",
       "Pods that were in a stage of their start for longer than the operator allows",
-      "stage",
     ),
     abandoned: counter(
       "kindling_pod_starts_abandoned_total",
       "Pods that went without ever having been ready, by the stage they had reached",
-      "stage",
     ),
     userErrors: counter(
       "kindling_pod_user_errors_total",
       "Starts that the user's own errors held up; they are in no other histogram than that of terminations",
-      "reason",
     ),
     unknown: counter(
       "kindling_pod_lengths_unknown_total",
       "Lengths that could not be known, because an event was missed",
-      "what",
     ),
     pullBytes: counter("kindling_image_pull_bytes_total", "Bytes of images pulled"),
   };

@@ -48,7 +48,7 @@ export function traceOfStart(start: PodStart, { endMs, failure }: Ending): Span[
     traceId,
     spanId: hexOf(`${uid} ${name} ${fromMs}`, 16),
     parentSpanId: rootId,
-    name,
+    name: wellFormed(name),
     kind: 1,
     ...span(fromMs, untilMs),
     attributes,
@@ -59,8 +59,7 @@ export function traceOfStart(start: PodStart, { endMs, failure }: Ending): Span[
     ...stageTimes(start).map(({ stage, fromMs, untilMs }) => child(stage, fromMs, untilMs)),
     ...start.pulls.flatMap(({ image, seconds, bytes, endedMs }) => {
       if (endedMs === undefined) return [];
-      const size: Attribute[] =
-        bytes === undefined ? [] : [{ key: "kindling.image.bytes", value: { intValue: String(bytes) } }];
+      const size = bytes === undefined ? [] : wholeNumber("kindling.image.bytes", bytes);
       // Events have whole seconds only: a pull cannot have begun before its pod.
       const fromMs = Math.max(start.createdMs, endedMs - seconds * 1_000);
       return [child(`pull ${image}`, fromMs, endedMs, [text("container.image.name", image), ...size])];
@@ -92,14 +91,24 @@ function podAttributes({ pod, class: podClass, restarts, userError }: PodStart):
     text("kindling.owner", `${podClass.ownerKind}/${podClass.ownerName}`),
     text("kindling.runtime_class", podClass.runtimeClass),
     text("kindling.storage_classes", podClass.storageClasses.join(",")),
-    { key: "kindling.restarts", value: { intValue: String(restarts) } },
+    ...wholeNumber("kindling.restarts", restarts),
     ...Object.entries(podClass.chosen).map(([key, value]) => text(`kindling.pod.${key}`, value)),
     ...(userError === undefined ? [] : [text("kindling.user_error", userError)]),
   ];
 }
 
+/** Half a character cannot be sent, and a collector refuses all that comes with it. */
 function text(key: string, value: string): Attribute {
-  return { key, value: { stringValue: value } };
+  return { key, value: { stringValue: wellFormed(value) } };
+}
+
+function wellFormed(value: string): string {
+  return Buffer.from(value).toString();
+}
+
+/** None where it is none: events can say anything. */
+function wholeNumber(key: string, value: number): Attribute[] {
+  return Number.isSafeInteger(value) ? [{ key, value: { intValue: String(value) } }] : [];
 }
 
 function span(fromMs: number, untilMs: number) {

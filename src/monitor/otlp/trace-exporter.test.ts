@@ -170,7 +170,7 @@ test("what became of traces is in the metrics", async () => {
   registerTraceMetrics(registry, exporter);
   exporter.observe(ready("uid-1"));
   await until(() => exporter.counts().dropped === 1);
-  const { text } = await scrape();
+  const text = String((await scrape()).body);
   expect(text).toContain('kindling_traces_total{result="dropped"} 1');
   expect(text).toContain("kindling_traces_waiting 0");
 });

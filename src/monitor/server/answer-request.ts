@@ -3,16 +3,19 @@ import type { Clock } from "../../lib/clock.ts";
 import { type Answer, jsonAnswer, sendAnswer, textAnswer } from "./answer.ts";
 import type { Gate, Guarded } from "./auth/gate.ts";
 import { answerLogin, answerLogout } from "./auth/login.ts";
+import { loginStyle } from "./auth/login-page.ts";
 import { isLocalHost } from "./loopback.ts";
 import type { AnswerFile } from "./page-files.ts";
 import { sendFeed } from "./send-feed.ts";
 
 /** What the monitor has to tell. */
 export interface MonitorParts {
-  /** What the page shows, message by message; undefined when too many look already. */
-  follow(signal: AbortSignal): AsyncIterable<string> | undefined;
+  /** What the page shows, message by message; undefined when too many look already. Who is far too slow is dismissed. */
+  follow(signal: AbortSignal, onDismissed: () => void): AsyncIterable<string> | undefined;
   /** The metrics in a format that the `Accept` header allows. */
-  scrape(accept: string | undefined): Promise<{ readonly contentType: string; readonly text: string }>;
+  scrape(
+    accept: string | undefined,
+  ): Promise<{ readonly contentType: string; readonly body: string | Buffer }>;
   /** How the objectives are met: what `/api/report` shows. */
   report(): unknown;
 }
@@ -26,6 +29,9 @@ export interface AnswerDeps {
   readonly clock: Clock;
 }
 
+/** A feed outlives the last good answer about its reader by this much, while there is no answer at all. */
+const unaskedMs = 15 * 60_000;
+
 export async function answerRequest(
   deps: AnswerDeps,
   request: IncomingMessage,
@@ -37,7 +43,7 @@ export async function answerRequest(
   }
   if (path === "/healthz") return sendAnswer(response, textAnswer(200, "ok"));
   const answer =
-    (await answerDoor(deps.gate, request, path)) ??
+    (await answerDoor(deps, request, path)) ??
     refuseMethod(request) ??
     (await checkAdmission(deps.gate, request, path));
   if (answer) return sendAnswer(response, answer);
@@ -46,13 +52,14 @@ export async function answerRequest(
 }
 
 async function answerDoor(
-  gate: Gate | undefined,
+  { gate, clock, answerFile }: AnswerDeps,
   request: IncomingMessage,
   path: string,
 ): Promise<Answer | undefined> {
   if (!gate) return undefined;
   if (path === "/login" && ["GET", "HEAD", "POST"].includes(request.method ?? ""))
-    return answerLogin(gate, request);
+    return answerLogin({ gate, clock }, request);
+  if (path === loginStyle && refuseMethod(request) === undefined) return findFile(answerFile, request, path);
   if (path === "/logout" && request.method === "POST") return answerLogout(gate, request);
   return undefined;
 }
@@ -90,17 +97,20 @@ async function checkAdmission(
 async function answerPage(deps: AnswerDeps, request: IncomingMessage, path: string): Promise<Answer> {
   switch (path) {
     case "/metrics": {
-      const { contentType, text } = await (await deps.parts).scrape(request.headers.accept);
-      return { ...textAnswer(200, "", { "content-type": contentType }), body: text };
+      const { contentType, body } = await (await deps.parts).scrape(request.headers.accept);
+      return { ...textAnswer(200, "", { "content-type": contentType }), body };
     }
     case "/api/report":
       return jsonAnswer((await deps.parts).report());
-    default: {
-      const { "accept-encoding": encodings, "if-none-match": ifNoneMatch } = request.headers;
-      const acceptEncoding = Array.isArray(encodings) ? encodings.join() : encodings;
-      return (await deps.answerFile({ path, acceptEncoding, ifNoneMatch })) ?? textAnswer(404, "Not found");
-    }
+    default:
+      return findFile(deps.answerFile, request, path);
   }
+}
+
+async function findFile(answerFile: AnswerFile, { headers }: IncomingMessage, path: string): Promise<Answer> {
+  const { "accept-encoding": encodings, "if-none-match": ifNoneMatch } = headers;
+  const acceptEncoding = Array.isArray(encodings) ? encodings.join() : encodings;
+  return (await answerFile({ path, acceptEncoding, ifNoneMatch })) ?? textAnswer(404, "Not found");
 }
 
 async function answerFeed(
@@ -112,14 +122,18 @@ async function answerFeed(
   const gone = new AbortController();
   response.once("close", () => gone.abort(new Error("the client went away")));
   const { signal } = gone;
-  const messages = (await deps.parts).follow(signal);
+  const messages = (await deps.parts).follow(signal, () => response.destroy());
   if (!messages) {
     return sendAnswer(response, textAnswer(503, "Too many look already.", { "retry-after": "30" }));
   }
+  let allowedMs = clock.now();
   const isStillAllowed = async () => {
     const { kind } = (await gate?.admit(request, "/kindling/dashboard")) ?? { kind: "allowed" };
+    if (kind === "allowed") allowedMs = clock.now();
     // Nobody is shut out because the cluster cannot be asked for a while: it is then that the page is needed.
-    return kind === "allowed" || kind === "unavailable";
+    return kind === "allowed" || (kind === "unavailable" && clock.now() - allowedMs < unaskedMs);
   };
+  // The page cannot see its own cookie.
+  if (gate?.hasSession(request)) response.setHeader("kindling-session", "open");
   await sendFeed(response, { messages, isStillAllowed, clock, signal });
 }

@@ -1,12 +1,17 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, Gauge } from "prom-client";
 import { createBoundedValues } from "../metrics/bounded-values.ts";
+import { formatLabels } from "../metrics/format-labels.ts";
+import type { StartMetrics } from "../metrics/start-metrics.ts";
 import type { SloTracker } from "./slo-tracker.ts";
 
 /** Values that one kind of class can have in the metrics. */
 const valuesPerDimension = 50;
 
 /** Objectives, budgets and breaches as metrics; those are read from the tracker at each scrape. */
-export function registerSloMetrics(registry: Registry, tracker: SloTracker): void {
+export function registerSloMetrics(
+  { registry, addCounter }: Pick<StartMetrics, "registry" | "addCounter">,
+  tracker: SloTracker,
+): void {
   const registers = [registry];
   const slo = ["slo"];
   const target = new Gauge({
@@ -41,11 +46,9 @@ export function registerSloMetrics(registry: Registry, tracker: SloTracker): voi
     labelNames: ["slo", "result"],
     registers,
   });
-  const byClass = new Counter({
+  const byClass = addCounter({
     name: "kindling_slo_class_events_total",
     help: "What counted for an objective, by each class that the pods are of (StorageClass, RuntimeClass, node and so on)",
-    labelNames: ["slo", "dimension", "class", "result"],
-    registers,
   });
   const bounds = new Map<string, ReturnType<typeof createBoundedValues>>();
 
@@ -59,7 +62,7 @@ export function registerSloMetrics(registry: Registry, tracker: SloTracker): voi
     for (const { dimension, value } of classes) {
       const bound = bounds.get(dimension) ?? createBoundedValues(valuesPerDimension);
       bounds.set(dimension, bound);
-      byClass.inc({ slo: objective.name, dimension, class: bound.admit(value), result });
+      byClass.inc(formatLabels({ slo: objective.name, dimension, class: bound.admit(value), result }));
     }
   });
 }

@@ -111,12 +111,13 @@ test("3085-13: what was counted survives a restart of the monitor, and is not co
 
 test("3085-13: objectives, budgets, burn rates and breaches by class are metrics", async () => {
   const { clock, tracker } = setUp(fast);
-  const { registry, scrape } = createStartMetrics({ clock });
-  registerSloMetrics(registry, tracker);
-  expect((await scrape()).text).toContain('kindling_slo_events_total{slo="fast",result="bad"} 0');
+  const metrics = createStartMetrics({ clock });
+  const { scrape } = metrics;
+  registerSloMetrics(metrics, tracker);
+  expect(String((await scrape()).body)).toContain('kindling_slo_events_total{slo="fast",result="bad"} 0');
   for (let i = 0; i < 15; i++) tracker.observe(sandbox("good", 1));
   for (let i = 0; i < 5; i++) tracker.observe(sandbox("broken", 30));
-  const { text } = await scrape();
+  const text = String((await scrape()).body);
   expect(text.split("\n")).toEqual(
     expect.arrayContaining([
       'kindling_slo_target_ratio{slo="fast"} 0.9',

@@ -28,7 +28,13 @@ export type Admission =
 export interface Gate {
   admit(request: IncomingMessage, path: Guarded): Promise<Admission>;
   /** With a good token, the value of the cookie of a new session. */
-  logIn(token: string): Promise<Admission & { readonly cookie?: string }>;
+  logIn(
+    token: string,
+  ): Promise<
+    { readonly kind: "allowed"; readonly cookie: string } | Exclude<Admission, { readonly kind: "allowed" }>
+  >;
+  /** Whether the caller is known by a session, which can be closed. */
+  hasSession(request: IncomingMessage): boolean;
   logOut(request: IncomingMessage): void;
 }
 
@@ -66,10 +72,14 @@ export function createGate({ client, clock, logger }: GateDeps): Gate {
     }
   }
 
+  function tokenOf({ headers }: IncomingMessage): string | undefined {
+    const cookie = readSessionCookie(headers.cookie);
+    return cookie === undefined ? undefined : sessions.tokenOf(cookie);
+  }
+
   return {
     admit(request, path) {
-      const cookie = readSessionCookie(request.headers.cookie);
-      const token = cookie === undefined ? undefined : sessions.tokenOf(cookie);
+      const token = tokenOf(request);
       const authorization = request.headers.authorization ?? (token && `Bearer ${token}`);
       // There is a gate only where the server speaks TLS.
       return review(request.socket as TLSSocket, { authorization, path });
@@ -80,6 +90,7 @@ export function createGate({ client, clock, logger }: GateDeps): Gate {
       const admission = await review(noCertificate, { authorization, path: "/kindling/dashboard" });
       return admission.kind === "allowed" ? { ...admission, cookie: sessions.open(token) } : admission;
     },
+    hasSession: (request) => tokenOf(request) !== undefined,
     logOut(request) {
       const cookie = readSessionCookie(request.headers.cookie);
       if (cookie !== undefined) sessions.close(cookie);

@@ -1,0 +1,143 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import { connectCluster } from "../../src/client/create-client.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { createManualClock } from "../../src/lib/manual-clock.ts";
+import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
+import { startTestServer, type TestServer } from "../support/api-server.ts";
+import { describeInBrowser } from "../support/browser.ts";
+import { useDashboard } from "../support/dashboard.ts";
+import { sampleFeed } from "../support/sample-feed.ts";
+import { checkLooks } from "./check-looks.ts";
+
+const viewerToken = "viewers-token-is-a-secret";
+const otherToken = "others-token-is-a-secret";
+/** A name that would be markup, had nobody been careful. */
+const otherUser = "<b onclick=alert(1)>other</b>";
+const group = "rbac.authorization.k8s.io";
+
+describeInBrowser("who is not on loopback logs in", () => {
+  const dashboard = useDashboard();
+  const clock = createManualClock(Date.now());
+  let dataDir: string;
+  let api: TestServer;
+  let client: Client;
+  let server: MonitorServer;
+  let url: string;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "kindling-login-"));
+    const tokenFile = join(dataDir, "tokens.csv");
+    await writeFile(tokenFile, `${viewerToken},viewer,1\n${otherToken},${otherUser},2\n`);
+    api = await startTestServer({ dataDir, tokenFile });
+    client = await connectCluster({ kubeconfig: api.kubeconfig });
+    const base = { apiVersion: `${group}/v1`, metadata: { name: "viewer" } };
+    const rules = [{ nonResourceURLs: ["/kindling/dashboard"], verbs: ["get"] }];
+    await api.json("POST", `/apis/${group}/v1/clusterroles`, { ...base, kind: "ClusterRole", rules });
+    await api.json("POST", `/apis/${group}/v1/clusterrolebindings`, {
+      ...base,
+      kind: "ClusterRoleBinding",
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: "viewer" },
+      subjects: [{ apiGroup: group, kind: "User", name: "viewer" }],
+    });
+    server = await startMonitorServer({
+      listen: { host: "0.0.0.0", port: 0 },
+      page: dashboard.folder,
+      client,
+      clock,
+      logger: silentLogger,
+      parts: {
+        async *follow(signal) {
+          yield JSON.stringify({ kind: "snapshot", ...sampleFeed(Date.now()) });
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        },
+        scrape: async () => ({ contentType: "text/plain", body: "" }),
+        report: () => ({}),
+      },
+    });
+    url = `${server.url.replace("0.0.0.0", "127.0.0.1")}/`;
+  });
+  afterAll(async () => {
+    await server?.close();
+    client?.close();
+    await api?.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const field = (page: Page) => page.getByLabel("Bearer token");
+  const focusedId = (page: Page) => page.evaluate<string>("document.activeElement.id");
+  async function logIn(page: Page, token: string): Promise<void> {
+    await field(page).fill(token);
+    await page.keyboard.press("Enter");
+  }
+
+  test("by keyboard alone: the field has the focus, Enter logs in, and a button logs out", async () => {
+    const page = await dashboard.visit(url);
+    expect(page.url()).toBe(`${url}login`);
+    expect(await page.title()).toBe("Log in · Kindling");
+    expect(await focusedId(page)).toBe("token");
+    await page.keyboard.type(`Bearer ${viewerToken}`);
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Log in");
+    expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
+    await page.keyboard.press("Enter");
+    await page.getByRole("option", { name: "web-0" }).waitFor();
+    expect(page.url()).toBe(url);
+    await checkLooks(page, "session-light");
+
+    await page.getByRole("button", { name: "Log out" }).press("Enter");
+    await page.waitForURL(`${url}login`);
+    await page.goto(url);
+    expect(page.url()).toBe(`${url}login`);
+  });
+
+  test.each([
+    ["nobody knows", "nobodys-token", /^The cluster does not know this token: /],
+    ["may not look", otherToken, /^<b onclick=alert\(1\)>other<\/b> is known to the cluster, but may not /],
+    ["is two words", "two words", /^A token has no spaces/],
+  ])("a token that %s: what is wrong is said, and belongs to the field", async (_, token, problem) => {
+    const page = await dashboard.visit(url);
+    await logIn(page, token);
+    const alert = page.getByRole("alert");
+    expect(await alert.textContent()).toMatch(problem);
+    expect(await page.title()).toBe("Not logged in · Kindling");
+    expect(await focusedId(page)).toBe("token");
+    expect(await field(page).getAttribute("aria-invalid")).toBe("true");
+    expect(await field(page).getAttribute("aria-describedby")).toBe("problem hint");
+    await logIn(page, viewerToken);
+    await page.getByRole("option", { name: "web-0" }).waitFor();
+  });
+
+  test("a page whose session has ended elsewhere says so and leads to the form", async () => {
+    const page = await dashboard.visit(url);
+    await logIn(page, viewerToken);
+    await page.getByRole("option", { name: "web-0" }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(url);
+    await other.getByRole("button", { name: "Log out" }).click();
+    await other.waitForURL(`${url}login`);
+    await clock.advance(16_000);
+    await page.getByText("You are not logged in any more.").waitFor();
+    await checkLooks(page, "session-over-light");
+    await page.getByRole("link", { name: "Log in" }).click();
+    await logIn(page, viewerToken);
+    await page.getByRole("option", { name: "web-0" }).waitFor();
+  });
+
+  test.each([
+    { colorScheme: "light", width: 1_280, height: 800, name: "light" },
+    { colorScheme: "dark", width: 1_280, height: 800, name: "dark" },
+    { colorScheme: "light", width: 360, height: 740, name: "phone" },
+    { colorScheme: "dark", width: 360, height: 740, name: "phone-dark" },
+  ] as const)("$name: the form can be read and fits", async ({ name, ...options }) => {
+    const page = await dashboard.visit(url, options);
+    await checkLooks(page, `login-${name}`);
+    await logIn(page, otherToken);
+    await page.getByRole("alert").waitFor();
+    await checkLooks(page, `login-refused-${name}`);
+  });
+});
