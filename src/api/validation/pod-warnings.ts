@@ -69,9 +69,10 @@ function podSpecWarnings(spec: PodSpec, at: Report): string[] {
 }
 
 function byteWarnings({ resources }: Container, at: Report): string[] {
+  if (!resources) return [];
   return (["limits", "requests"] as const).flatMap((list) =>
     ["memory", "ephemeral-storage"].flatMap((name) => {
-      const amount = resources?.[list]?.[name];
+      const amount = resources[list]?.[name];
       if (amount === undefined || parseQuantity(amount).nanos % 1_000_000_000n === 0n) return [];
       const path = `${at.path}.resources.${list}[${name}]`;
       return [`${path}: fractional byte value "${amount}" is invalid, must be an integer`];
@@ -96,21 +97,21 @@ function envWarnings({ env = [] }: Container, at: Report): string[] {
 
 function portWarnings(spec: PodSpec, at: Report): string[] {
   const warnings: string[] = [];
-  const byNumber = new Map<string, string>();
-  const byName = new Map<string, string>();
+  const byNumber = new Map<string, Report>();
+  const byName = new Map<string, Report>();
   eachContainer(spec, at, ({ ports }, container) => {
-    container.each("ports", ports, (port, { path }) => {
+    container.each("ports", ports, (port, place) => {
       const number = `${port.containerPort}/${port.protocol}/${port.hostIP ?? ""}/${port.hostPort ?? 0}`;
       const same = byNumber.get(number);
-      if (same) warnings.push(`${path}: duplicate port definition with ${same}`);
-      else byNumber.set(number, path);
+      if (same) warnings.push(`${place.path}: duplicate port definition with ${same.path}`);
+      else byNumber.set(number, place);
       if (!port.name) return;
-      const first = byName.get(port.name);
+      const first = byName.get(port.name)?.path;
       if (first) {
         warnings.push(
-          `${path}: duplicate port name "${port.name}" with ${first}, services and probes that select ports by name will use ${first}`,
+          `${place.path}: duplicate port name "${port.name}" with ${first}, services and probes that select ports by name will use ${first}`,
         );
-      } else byName.set(port.name, path);
+      } else byName.set(port.name, place);
     });
   });
   return warnings;
