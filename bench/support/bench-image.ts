@@ -12,22 +12,23 @@ export async function makeBenchImage(options: {
   directory: string;
   layers: number;
   layerBytes: number;
+  /** Of the files, one after the other. */
+  fileSizes?: readonly number[];
 }): Promise<string> {
-  const { directory, layers, layerBytes } = options;
+  const { directory, layers, layerBytes, fileSizes = [2_000, 8_000, 30_000, 100_000, 400_000] } = options;
   const layout = join(directory, "layout");
   await mkdir(directory, { recursive: true });
   await run(toolPath("umoci"), ["init", "--layout", layout]);
   await run(toolPath("umoci"), ["new", "--image", `${layout}:bench`]);
   for (let layer = 0; layer < layers; layer++) {
     const tree = join(directory, `tree-${layer}`);
-    await writeTree(tree, layerBytes);
+    await writeTree(tree, layerBytes, fileSizes);
     await run(toolPath("umoci"), ["insert", "--image", `${layout}:bench`, tree, `/layer-${layer}`]);
   }
   return `oci:${layout}:bench`;
 }
 
-async function writeTree(tree: string, bytes: number): Promise<void> {
-  const sizes = [2_000, 8_000, 30_000, 100_000, 400_000];
+async function writeTree(tree: string, bytes: number, sizes: readonly number[]): Promise<void> {
   let left = bytes;
   for (let file = 0; left > 0; file++) {
     const size = Math.min(left, sizes[file % sizes.length] ?? 0);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuTimeMs } from "../../test/support/cpu-time.ts";
 import {
   configKeyProblems,
   dns1035LabelProblems,
@@ -113,7 +114,7 @@ test("a prefix for generated names may end in a dash", () => {
 });
 
 test("hostile names are judged in linear time", () => {
-  const started = performance.now();
+  const started = cpuTimeMs();
   for (const filler of ["a", "-", "a-", "a.", "_"]) {
     const value = `${filler.repeat(200_000)}!`;
     dnsLabelProblems(value);
@@ -122,5 +123,5 @@ test("hostile names are judged in linear time", () => {
     labelValueProblems(value);
     portNameProblems(value);
   }
-  expect(performance.now() - started).toBeLessThan(1000);
+  expect(cpuTimeMs() - started).toBeLessThan(1000);
 });

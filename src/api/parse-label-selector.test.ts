@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuTimeMs } from "../../test/support/cpu-time.ts";
 import { parseLabelSelector } from "./parse-label-selector.ts";
 import { formatLabelSelector } from "./selector.ts";
 
@@ -62,8 +63,8 @@ describe("bad selectors are refused in upstream's words", () => {
 });
 
 test("a huge selector is read in linear time", () => {
-  const started = performance.now();
+  const started = cpuTimeMs();
   parseLabelSelector(Array.from({ length: 20_000 }, (_, i) => `key${i}=v`).join(","));
   parseLabelSelector(`a in (${"b,".repeat(50_000)})`);
-  expect(performance.now() - started).toBeLessThan(1000);
+  expect(cpuTimeMs() - started).toBeLessThan(1000);
 });

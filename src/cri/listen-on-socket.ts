@@ -4,11 +4,19 @@ import { dirname } from "node:path";
 import { Server, ServerCredentials, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { socketAddress } from "./cri-client.ts";
 import { ImageServiceService, RuntimeServiceService } from "./generated/cri.ts";
+import { serializeProgress } from "./serialize-progress.ts";
 
 export interface SocketServer {
   close(): Promise<void>;
 }
 
+const imageService = {
+  ...ImageServiceService,
+  pullImageWithProgress: {
+    ...ImageServiceService.pullImageWithProgress,
+    responseSerialize: serializeProgress,
+  },
+};
 const maxMessageBytes = 16 * 1_024 * 1_024;
 
 /** Serves both CRI services on a unix socket. What an ended daemon left there is replaced, a living one is not. */
@@ -28,7 +36,7 @@ export async function listenOnSocket(
     "grpc.max_send_message_length": maxMessageBytes,
   });
   server.addService(RuntimeServiceService, services.runtime);
-  server.addService(ImageServiceService, services.images);
+  server.addService(imageService, services.images);
   try {
     await bind(server, address);
     // Whoever may talk to the runtime is root here: nobody else.

@@ -32,10 +32,13 @@ const service = {
 
 let server: Server;
 let client: Client;
-/** What the server saw of calls that the client ended. */
+/** What the server was asked. */
+let asked: string[];
+/** What it saw of calls that the client ended. */
 let cancelled: string[];
 
 const echo: handleUnaryCall<string, string> = (call, callback) => {
+  asked.push(call.request);
   call.on("cancelled", () => cancelled.push("echo"));
   if (call.request === "fail") callback({ code: status.ABORTED, details: "as asked" });
   else if (call.request !== "hang") callback(null, call.request);
@@ -54,6 +57,7 @@ const chat: handleBidiStreamingCall<string, string> = (call) => {
 };
 
 beforeEach(async () => {
+  asked = [];
   cancelled = [];
   server = new Server();
   server.addService(service, { echo, count, chat });
@@ -71,7 +75,7 @@ afterEach(() => {
 
 describe("callUnary", () => {
   const call = (request: string, options?: { timeoutMs?: number; signal?: AbortSignal }) =>
-    callUnary(client, service.echo, { request, timeoutMs: 5_000, ...options });
+    callUnary(client, service.echo, { request, timeoutMs: 30_000, ...options });
 
   test("resolves with the answer", async () => {
     expect(await call("hello")).toBe("hello");
@@ -93,7 +97,9 @@ describe("callUnary", () => {
   test("an abort cancels it, also at the server", async () => {
     const abort = new AbortController();
     const answer = call("hang", { signal: abort.signal });
-    setTimeout(() => abort.abort(new Error("stopped")), 50);
+    answer.catch(() => {});
+    await expect.poll(() => asked).toEqual(["hang"]);
+    abort.abort(new Error("stopped"));
     await expect(answer).rejects.toThrow("stopped");
     await expect.poll(() => cancelled).toEqual(["echo"]);
     await expect(call("hello", { signal: abort.signal })).rejects.toThrow("stopped");
@@ -124,9 +130,10 @@ describe("callServerStream", () => {
     const abort = new AbortController();
     const seen: string[] = [];
     const outcome = collect(call("3 hang", abort.signal), seen);
-    setTimeout(() => abort.abort(new Error("stopped")), 100);
+    outcome.catch(() => {});
+    await expect.poll(() => seen).toEqual(["1", "2", "3"]);
+    abort.abort(new Error("stopped"));
     await expect(outcome).rejects.toThrow("stopped");
-    expect(seen).toEqual(["1", "2", "3"]);
     await expect(collect(call("3", abort.signal))).rejects.toThrow("stopped");
   });
 });

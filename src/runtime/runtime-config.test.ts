@@ -5,9 +5,10 @@ test("an empty file is no configuration", () => {
   expect(parseRuntimeConfig("", "f")).toEqual(noConfig);
 });
 
-test("handlers and registries", () => {
-  const text = "handlers: { crun: crun, light: host }\nplainHttp: [registry.lan]\n";
-  const { handlers, registries } = parseRuntimeConfig(text, "f");
+test("handlers, registries and pinned images", () => {
+  const text = "handlers: { crun: crun, light: host }\nplainHttp: [registry.lan]\npinnedImages: [busybox]\n";
+  const { handlers, registries, pinnedImages } = parseRuntimeConfig(text, "f");
+  expect([...pinnedImages]).toEqual(["docker.io/library/busybox:latest"]);
   expect([...handlers]).toEqual([
     ["crun", "crun"],
     ["light", "host"],
@@ -28,6 +29,8 @@ test.each([
   ["handlers: [runc]", "handlers must map names"],
   ["handlers: { ../x: runc }", '"../x" must be lower-case'],
   ["handlers: { x: 5 }", "handlers.x must be the name or path"],
+  ["pinnedImages: busybox", "pinnedImages must be a list"],
+  ["pinnedImages: [UPPER CASE]", "pinnedImages: "],
 ])("%s is refused: %s", (text, why) => {
   expect(() => parseRuntimeConfig(text, "config.yaml")).toThrow(why);
 });

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
+import { formatReference, parseReference } from "./registry/reference.ts";
 import { noRegistries, parseRegistries, type RegistriesConfig } from "./registry/registries-config.ts";
 
 /**
@@ -14,14 +15,21 @@ import { noRegistries, parseRegistries, type RegistriesConfig } from "./registry
  *       crun: crun
  *       sandboxed: /usr/local/bin/runsc
  *       light: host
+ *     pinnedImages: [registry.example.com/agent:1]
  */
 export interface RuntimeConfig {
   readonly registries: RegistriesConfig;
   /** What runs the pods of a RuntimeClass: by its handler, an OCI runtime's name or path, or `host`. */
   readonly handlers: ReadonlyMap<string, string>;
+  /** Whole references: garbage collectors leave these alone. */
+  readonly pinnedImages: ReadonlySet<string>;
 }
 
-export const noConfig: RuntimeConfig = { registries: noRegistries, handlers: new Map() };
+export const noConfig: RuntimeConfig = {
+  registries: noRegistries,
+  handlers: new Map(),
+  pinnedImages: new Set(),
+};
 
 /** What the file may have, for its reader and for the docs. */
 export const runtimeConfigFields = [
@@ -39,6 +47,11 @@ export const runtimeConfigFields = [
     name: "handlers",
     meaning:
       "By the handler that a RuntimeClass names, the OCI runtime that runs its pods: a name, a path, or `host` for util-linux alone.",
+  },
+  {
+    name: "pinnedImages",
+    meaning:
+      "Images that kubelets and `crictl rmi --prune` never remove, by name and tag or digest; RemoveImage still does.",
   },
 ] as const;
 
@@ -63,12 +76,23 @@ export function parseRuntimeConfig(text: string, file: string): RuntimeConfig {
   if (!isMapping(parsed)) throw refuse(`must be a mapping; ${there}`);
   const unknown = Object.keys(parsed).find((key) => !fieldNames.includes(key));
   if (unknown !== undefined) throw refuse(`unknown field "${unknown}"; ${there}`);
-  const { handlers = {}, ...registries } = parsed;
+  const { handlers = {}, pinnedImages = [], ...registries } = parsed;
   if (!isMapping(handlers)) throw refuse("handlers must map names to OCI runtimes");
   return {
     registries: parseRegistries(registries, refuse),
     handlers: new Map(Object.entries(handlers).map((entry) => parseHandler(entry, refuse))),
+    pinnedImages: parsePinned(pinnedImages, refuse),
   };
+}
+
+function parsePinned(images: unknown, refuse: (why: string) => Error): Set<string> {
+  if (!Array.isArray(images) || !images.every((image) => typeof image === "string"))
+    throw refuse("pinnedImages must be a list of images");
+  try {
+    return new Set(images.map((image) => formatReference(parseReference(image))));
+  } catch (error) {
+    throw refuse(`pinnedImages: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 function parseHandler([name, program]: [string, unknown], refuse: (why: string) => Error): [string, string] {

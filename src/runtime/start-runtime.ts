@@ -6,6 +6,7 @@ import { serveControl } from "./control-server.ts";
 import { serveCri } from "./cri-server.ts";
 import { chooseDriver } from "./driver/choose-driver.ts";
 import type { Driver } from "./driver/driver.ts";
+import { searchPath } from "./driver/find-program.ts";
 import { createHandlerDriver } from "./driver/handler-driver.ts";
 import { type Handler, openHandlers } from "./driver/open-handlers.ts";
 import { createImages } from "./image/create-images.ts";
@@ -40,6 +41,7 @@ export interface RunningRuntime {
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const { dataDir, listen, logger, clock = systemClock, config = noConfig } = options;
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
+  process.env.PATH = searchPath();
   const claim = await claimDataDir(dataDir);
   const stopping = new AbortController();
   // In the order in which they are closed.
@@ -55,6 +57,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       logger,
       unpackProgram: options.unpackProgram,
       registries: config.registries,
+      pinned: config.pinnedImages,
     });
     opened.unshift(images);
     const [chosenDriver, chosenNetwork] = await Promise.all([

@@ -179,9 +179,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
         },
       )
       .toBeLessThan(500);
-    await expect
-      .poll(async () => (await second.call("GET", `${path}/back`)).status, { timeout: 20_000 })
-      .toBe(200);
+    await expect.poll(async () => (await second.call("GET", `${path}/back`)).status).toBe(200);
     expect((await watch.until(2))[1]?.object.metadata.name).toBe("back");
     watch.close();
   });

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { onTestFinished } from "vitest";
+import { type TestContext, onTestFinished as whenTestFinished } from "vitest";
 import { kindlingProgram } from "../support/run-kindling.ts";
 import { createScreen, type Screen } from "./screen.ts";
 
@@ -12,10 +12,18 @@ export interface TerminalRun {
   readonly exit: Promise<number | null>;
 }
 
+interface TerminalOptions {
+  readonly columns: number;
+  readonly rows?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Of the test's own context, where tests run side by side. */
+  readonly onTestFinished?: TestContext["onTestFinished"];
+}
+
 /** Runs `kindling ARGS` in a pseudo-terminal of that size, made by util-linux's `script`. */
 export async function runInTerminal(
   args: readonly string[],
-  { columns, rows = 30, env = {} }: { columns: number; rows?: number; env?: Record<string, string> },
+  { columns, rows = 30, env = {}, onTestFinished = whenTestFinished }: TerminalOptions,
 ): Promise<TerminalRun> {
   const command = [process.execPath, await kindlingProgram(), ...args].map((word) => `'${word}'`).join(" ");
   // The size is there before the program asks for it.

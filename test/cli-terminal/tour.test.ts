@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, type TestContext, test } from "vitest";
 import { hostLinkName } from "../../src/runtime/network/bridge/link-batch.ts";
 import { findTraces, networkNotes, ownBridges } from "../support/machine-traces.ts";
 import { runKindling } from "../support/run-kindling.ts";
@@ -26,7 +26,7 @@ const shown = [
 ];
 
 /** Temporary files of the tour go where nobody else's are: whatever is left there is the tour's. On disk: they are large. */
-async function ownTemporary(): Promise<string> {
+async function ownTemporary({ onTestFinished }: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "kdl-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
@@ -43,12 +43,14 @@ function expectWholeTour(text: string): void {
   expect(text.replaceAll(/\s+/g, " ")).toContain("nothing of it is left");
 }
 
-/** Steps take their time by design, and more of it on a busy machine. */
+// Steps take their time by design: the tours of a group go on side by side.
+
+/** They take more of it on a busy machine. */
 const patient = { timeout: 300_000 };
 
 describe("kindling tour, simulated", patient, () => {
-  test("in a pipe: every step shows what it is there for, in plain text", async () => {
-    const folder = await ownTemporary();
+  test.concurrent("in a pipe: every step shows what it is there for, in plain text", async (context) => {
+    const folder = await ownTemporary(context);
     const run = await runKindling(["tour", "--runtime", "simulated"], { env: { TMPDIR: folder } });
     expect(await run.exit).toBe(0);
     expect(run.output.stderr).toBe("");
@@ -57,11 +59,12 @@ describe("kindling tour, simulated", patient, () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("on a terminal of 80 columns: pictures are drawn over each other and every kept line is whole", async () => {
-    const folder = await ownTemporary();
+  test.concurrent("on a terminal of 80 columns: pictures are drawn over each other and every kept line is whole", async (context) => {
+    const folder = await ownTemporary(context);
     const run = await runInTerminal(["tour", "--runtime", "simulated", "--step", "2"], {
       columns: 80,
       env: { TMPDIR: folder },
+      onTestFinished: context.onTestFinished,
     });
     expect(await run.exit).toBe(0);
     const lines = run.screen.lines();
@@ -73,11 +76,13 @@ describe("kindling tour, simulated", patient, () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("--pause waits for Enter; Ctrl-C there ends the tour and cleans up", async () => {
-    const folder = await ownTemporary();
+  test.concurrent("--pause waits for Enter; Ctrl-C there ends the tour and cleans up", async (context) => {
+    const { expect } = context;
+    const folder = await ownTemporary(context);
     const run = await runInTerminal(["tour", "--runtime", "simulated", "--pause"], {
       columns: 80,
       env: { TMPDIR: folder },
+      onTestFinished: context.onTestFinished,
     });
     await expect.poll(() => run.screen.lines().join("\n"), { timeout: 100_000 }).toContain("Enter goes on");
     expect(run.screen.lines().join("\n")).not.toContain("2 of 5");
@@ -89,8 +94,9 @@ describe("kindling tour, simulated", patient, () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("a reader that goes away ends the tour, which clears up all the same", async () => {
-    const folder = await ownTemporary();
+  test.concurrent("a reader that goes away ends the tour, which clears up all the same", async (context) => {
+    const { expect } = context;
+    const folder = await ownTemporary(context);
     const run = await runKindling(["tour", "--runtime", "simulated"], { env: { TMPDIR: folder } });
     await expect.poll(() => run.output.stdout, { timeout: 100_000 }).toContain("1 of 5");
     run.child.stdout?.destroy();
@@ -98,7 +104,7 @@ describe("kindling tour, simulated", patient, () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("--list names the steps; wrong usage is told with exit code 2", async () => {
+  test.concurrent("--list names the steps; wrong usage is told with exit code 2", async () => {
     const list = await runKindling(["tour", "--list"]);
     expect(await list.exit).toBe(0);
     for (const title of titles) expect(list.output.stdout).toContain(title);
@@ -113,7 +119,7 @@ describe("kindling tour, simulated", patient, () => {
 
 describe.runIf(process.getuid?.() === 0)("kindling tour, with real containers", patient, () => {
   /** The tour's runtime, once it has a pod. */
-  async function runtimeWithPods(folder: string) {
+  async function runtimeWithPods(folder: string, { expect }: TestContext) {
     let found: { dataDir: string; podIds: readonly string[]; bridges: readonly string[] } | undefined;
     await expect
       .poll(
@@ -141,10 +147,15 @@ describe.runIf(process.getuid?.() === 0)("kindling tour, with real containers", 
   };
   const interfaces = () => readdirSync("/sys/class/net").map(interfaceNumber);
 
-  test("the whole tour on a terminal; no container, mount, interface or file is left", async () => {
-    const folder = await ownTemporary();
-    const run = await runInTerminal(["tour"], { columns: 80, rows: 40, env: { TMPDIR: folder } });
-    const { podIds, bridges } = await runtimeWithPods(folder);
+  test.concurrent("the whole tour on a terminal; no container, mount, interface or file is left", async (context) => {
+    const folder = await ownTemporary(context);
+    const run = await runInTerminal(["tour"], {
+      columns: 80,
+      rows: 40,
+      env: { TMPDIR: folder },
+      onTestFinished: context.onTestFinished,
+    });
+    const { podIds, bridges } = await runtimeWithPods(folder, context);
     const numbers = [...bridges, ...podIds.map(hostLinkName)]
       .map(interfaceNumber)
       .filter((number) => number !== undefined);
@@ -156,18 +167,18 @@ describe.runIf(process.getuid?.() === 0)("kindling tour, with real containers", 
     for (const number of numbers) expect(interfaces()).not.toContain(number);
   });
 
-  test("stopped in the middle, it leaves nothing; killed, the next tour clears up after it", async () => {
-    const folder = await ownTemporary();
+  test.concurrent("stopped in the middle, it leaves nothing; killed, the next tour clears up after it", async (context) => {
+    const folder = await ownTemporary(context);
     const env = { TMPDIR: folder };
     const stopped = await runKindling(["tour", "--step", "5"], { env });
-    await runtimeWithPods(folder);
+    await runtimeWithPods(folder, context);
     stopped.child.kill("SIGINT");
     expect(await stopped.exit).toBe(1);
     expect(stopped.output.stderr).toContain("the tour was stopped; nothing of it is left");
     expect(await readdir(folder)).toEqual([]);
 
     const killed = await runKindling(["tour", "--step", "5"], { env });
-    const { podIds } = await runtimeWithPods(folder);
+    const { podIds } = await runtimeWithPods(folder, context);
     killed.child.kill("SIGKILL");
     await killed.exit;
     expect(await readdir(folder)).toHaveLength(1);

@@ -87,12 +87,12 @@ describe("an informer", () => {
     const { informer, log } = await follow();
     const writer = writeUntil(client, 150);
     for (const after of [30, 90]) {
-      await expect.poll(() => log.length, { interval: 5, timeout: 20_000 }).toBeGreaterThan(after);
+      await expect.poll(() => log.length, { interval: 5 }).toBeGreaterThan(after);
       await server.close();
       await start();
     }
     const created = await writer;
-    await expect.poll(() => log.length, { timeout: 20_000 }).toBe(created.length);
+    await expect.poll(() => log.length).toBe(created.length);
     expect([...log].sort()).toEqual(created.map((name) => `added ${name}`).sort());
     expect([...informer.list()]).toHaveLength(created.length);
   });
@@ -105,7 +105,8 @@ describe("an informer", () => {
     const backAt = Date.now();
     await createWhenBack(client, "later");
     await expect.poll(() => log, { interval: 10 }).toEqual(["added later"]);
-    expect(Date.now() - backAt).toBeLessThan(1_500);
+    // Far from the half minute that it waits at most.
+    expect(Date.now() - backAt).toBeLessThan(10_000);
   });
 
   test("goes on from its revision when it missed something", async () => {
@@ -121,7 +122,7 @@ describe("an informer", () => {
     await start();
     // Nothing was forgotten: even what came and went in between is told.
     await expect
-      .poll(() => log.slice(2), { timeout: 10_000 })
+      .poll(() => log.slice(2))
       .toEqual(["deleted goes", "added short-lived", "deleted short-lived"]);
   });
 
@@ -147,7 +148,7 @@ describe("an informer", () => {
     await store.close();
     await start();
     await expect
-      .poll(() => [...log].sort(), { timeout: 10_000 })
+      .poll(() => [...log].sort())
       .toEqual(["added again", "changed changes", "deleted again", "deleted goes"]);
     expect(log.indexOf("deleted again")).toBeLessThan(log.indexOf("added again"));
     expect([...informer.list()].map((object) => object.metadata.name).sort()).toEqual([

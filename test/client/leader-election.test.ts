@@ -24,6 +24,7 @@ describe("two candidates", () => {
   function stand(name: string, identity: string, leaders: Set<string>) {
     const stop = new AbortController();
     let most = 0;
+    let ledAt: number | undefined;
     const options = {
       client,
       namespace,
@@ -31,12 +32,14 @@ describe("two candidates", () => {
       identity,
       clock: systemClock,
       logger: silentLogger,
-      leaseDurationMs: 3_000,
-      renewDeadlineMs: 1_000,
+      // Longer than a test waits: none takes over because a lease ran out.
+      leaseDurationMs: 600_000,
+      renewDeadlineMs: 300_000,
       retryPeriodMs: 50,
     };
     const work = async (signal: AbortSignal) => {
       leaders.add(identity);
+      ledAt ??= Date.now();
       most = Math.max(most, leaders.size);
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       // Stopping takes a while, in which nobody else may lead.
@@ -44,7 +47,7 @@ describe("two candidates", () => {
       leaders.delete(identity);
     };
     const ended = runWhileLeader(options, work, stop.signal);
-    return { stop: () => stop.abort(), ended, most: () => most };
+    return { stop: () => stop.abort(), ended, most: () => most, ledAt: () => ledAt };
   }
 
   test("have one leader, and the other takes over at once when it stops cleanly", async () => {
@@ -57,14 +60,12 @@ describe("two candidates", () => {
 
     first?.stop();
     await first?.ended;
-    const stoppedAt = Date.now();
-    await expect.poll(() => [...leaders], { interval: 10 }).toEqual([second?.identity]);
-    expect(Date.now() - stoppedAt).toBeLessThan(1_000);
+    await expect.poll(() => [...leaders]).toEqual([second?.identity]);
     const lease = await client.get("leases", { namespace, name: "clean" });
     expect(lease.spec).toMatchObject({
       holderIdentity: second?.identity,
       leaseTransitions: 1,
-      leaseDurationSeconds: 3,
+      leaseDurationSeconds: 600,
     });
 
     second?.stop();
@@ -83,9 +84,9 @@ describe("two candidates", () => {
     });
     const leaders = new Set<string>();
     const candidates = ["a", "b"].map((identity) => stand("vanished", identity, leaders));
-    await delay(500);
-    expect(leaders.size).toBe(0);
     await expect.poll(() => leaders.size).toBe(1);
+    const ledAt = candidates.map((candidate) => candidate.ledAt() ?? Infinity);
+    expect(Math.min(...ledAt)).toBeGreaterThanOrEqual(Date.parse(now) + 1_000);
     expect((await client.get("leases", { namespace, name: "vanished" })).spec?.leaseTransitions).toBe(5);
     for (const candidate of candidates) candidate.stop();
     await Promise.all(candidates.map((candidate) => candidate.ended));

@@ -29,7 +29,7 @@ describeWithTool("kubectl", "kindling up", () => {
       await buildBusybox({ dataDir: join(folder, "nodes/node-1/runtime"), directory: folder });
     });
     afterAll(async () => {
-      await up?.kubectl.run("delete pods --all --timeout=20s");
+      await up?.kubectl.run("delete pods --all --timeout=60s");
       await up?.kill("SIGTERM");
     });
 
@@ -37,7 +37,7 @@ describeWithTool("kubectl", "kindling up", () => {
       const { kubectl } = up;
       expect(await kubectl.ok("get nodes --no-headers")).toMatch(/^node-1 +Ready/);
       await kubectl.ok("apply -f -", { input: pod("web", "echo hello from $HOSTNAME; sleep 1000") });
-      await kubectl.ok("wait --for=condition=Ready pod/web --timeout=30s");
+      await kubectl.ok("wait --for=condition=Ready pod/web --timeout=60s");
       // Without a probe a pod is ready when its process is there, which has said nothing yet.
       await expect.poll(() => kubectl.ok("logs web")).toBe("hello from web\n");
       expect(await kubectl.ok("exec web -- cat /etc/hostname")).toBe("web\n");
@@ -56,14 +56,14 @@ describeWithTool("kubectl", "kindling up", () => {
         const code = await up.kill(signal);
         if (signal === "SIGTERM") expect(code).toBe(0);
         up = await startUp(["--data-dir", folder]);
-        await up.kubectl.ok("wait --for=condition=Ready pod/web --timeout=30s");
+        await up.kubectl.ok("wait --for=condition=Ready pod/web --timeout=60s");
         expect(await idOf()).toBe(before);
         expect(await up.kubectl.ok("exec web -- echo still here")).toBe("still here\n");
       }
     });
 
     test("a deleted pod leaves nothing behind", async () => {
-      await up.kubectl.ok("delete pod web --timeout=20s");
+      await up.kubectl.ok("delete pod web --timeout=60s");
       expect(await up.kubectl.ok("get pods")).toBe("");
     });
   });
@@ -93,7 +93,7 @@ describeWithTool("kubectl", "kindling up", () => {
       expect((await kubectl.ok("get nodes --no-headers")).trim().split("\n")).toHaveLength(20);
       const items = Array.from({ length: 20 }, (_, i) => JSON.parse(pod(`p${i}`, "true")));
       await kubectl.ok("apply -f -", { input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
-      await kubectl.ok("wait --for=condition=Ready pods --all --timeout=30s");
+      await kubectl.ok("wait --for=condition=Ready pods --all --timeout=60s");
       const nodes = (await kubectl.ok("get pods -o jsonpath={.items[*].spec.nodeName}")).split(" ");
       expect(new Set(nodes).size).toBeGreaterThan(10);
     });

@@ -52,14 +52,14 @@ describeWithTool("kubectl", "garbage collection", () => {
       "-p",
       '{"metadata":{"finalizers":null}}',
     ]);
-    await cluster.kubectl.ok("wait configmap/foreground-top --for=delete --timeout=20s");
+    await cluster.kubectl.ok("wait configmap/foreground-top --for=delete --timeout=60s");
     expect(await find("foreground-middle")).toBeUndefined();
   });
 
   test("in the foreground: nobody waits for a dependent that does not block", async () => {
     const top = await create("loose-top");
     await create("loose-child", { ownerReferences: [refer(top)], finalizers: ["example.com/hold"] });
-    await cluster.kubectl.ok("delete configmap loose-top --cascade=foreground --timeout=20s");
+    await cluster.kubectl.ok("delete configmap loose-top --cascade=foreground --timeout=60s");
     expect(await find("loose-child")).toBeDefined();
     await until(async () => (await find("loose-child"))?.metadata.deletionTimestamp).toBeTruthy();
     await cluster.client.patch(
@@ -77,13 +77,13 @@ describeWithTool("kubectl", "garbage collection", () => {
       { namespace: "default", name: "circle-1" },
       { patch: { kind: "merge", body: { metadata: { ownerReferences: [refer(second, true)] } } } },
     );
-    await cluster.kubectl.ok("delete configmap circle-1 --cascade=foreground --timeout=20s");
+    await cluster.kubectl.ok("delete configmap circle-1 --cascade=foreground --timeout=60s");
     await cluster.untilGone("configmaps", "circle-2");
   });
 
   test("orphans stay, without their owner", async () => {
     await createChain("orphan");
-    await cluster.kubectl.ok("delete configmap orphan-top --cascade=orphan --timeout=20s");
+    await cluster.kubectl.ok("delete configmap orphan-top --cascade=orphan --timeout=60s");
     expect((await find("orphan-middle"))?.metadata.ownerReferences).toBeUndefined();
     await delay(300);
     expect((await find("orphan-leaf"))?.metadata.ownerReferences).toMatchObject([{ name: "orphan-middle" }]);

@@ -33,8 +33,8 @@ describeWithTool("kubectl", "namespaces", () => {
       metadata: { name: "reader", namespace: "team" },
       rules: [],
     });
-    await cluster.kubectl.ok("wait pod/web -n team --for=condition=Ready --timeout=20s");
-    await cluster.kubectl.ok("delete namespace team --timeout=30s");
+    await cluster.kubectl.ok("wait pod/web -n team --for=condition=Ready --timeout=60s");
+    await cluster.kubectl.ok("delete namespace team --timeout=60s");
     expect(await cluster.find("namespaces", "team")).toBeUndefined();
     for (const [resource, name] of [
       ["pods", "web"],
@@ -46,7 +46,7 @@ describeWithTool("kubectl", "namespaces", () => {
     // Nothing of the old one is in a new one of that name.
     await cluster.kubectl.ok("create namespace team");
     expect(await cluster.kubectl.ok("get all,roles -n team")).toBe("");
-    await cluster.kubectl.ok("delete namespace team --timeout=30s");
+    await cluster.kubectl.ok("delete namespace team --timeout=60s");
   });
 
   test("say what holds them up", async () => {
@@ -81,7 +81,7 @@ describeWithTool("kubectl", "namespaces", () => {
       "-p",
       '{"metadata":{"finalizers":null}}',
     ]);
-    await cluster.kubectl.ok("wait namespace/held --for=delete --timeout=30s");
+    await cluster.kubectl.ok("wait namespace/held --for=delete --timeout=60s");
   });
 
   test("that were deleted while nobody looked go when somebody does", async () => {
@@ -89,7 +89,7 @@ describeWithTool("kubectl", "namespaces", () => {
     await cluster.kubectl.ok("create namespace unseen");
     await cluster.kubectl.ok("delete namespace unseen --wait=false");
     await cluster.startControllers();
-    await cluster.kubectl.ok("wait namespace/unseen --for=delete --timeout=30s");
+    await cluster.kubectl.ok("wait namespace/unseen --for=delete --timeout=60s");
   });
 
   test("get their service account and CA back", async () => {

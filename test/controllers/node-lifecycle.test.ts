@@ -123,10 +123,10 @@ test("when all nodes are silent, no pod has to leave", async () => {
 test("the pods of a node that is deleted are deleted", async () => {
   const { client, kubectl } = cluster;
   await kubeletOf("node-1").run("orphan", { containers: [{ name: "c", image: "web:1" }] });
-  await kubectl.ok("wait --for=condition=Ready pod/orphan --timeout=30s");
+  await kubectl.ok("wait --for=condition=Ready pod/orphan --timeout=60s");
   await kubeletOf("node-1").stop();
   await client.delete("nodes", { name: "node-1" });
-  await kubectl.ok("wait --for=delete pod/orphan --timeout=30s");
+  await kubectl.ok("wait --for=delete pod/orphan --timeout=60s");
   await kubeletOf("node-1").start();
 });
 

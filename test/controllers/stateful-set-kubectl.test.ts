@@ -24,14 +24,14 @@ describeWithTool("kubectl", "kubectl on StatefulSets", () => {
 
   test("rollout status waits for the rollout, and undo goes back", async () => {
     await cluster.create("web", {});
-    expect(await kubectl.ok("rollout status statefulset/web --timeout=30s")).toMatch(complete);
+    expect(await kubectl.ok("rollout status statefulset/web --timeout=60s")).toMatch(complete);
     await kubectl.ok("set image statefulset/web c=web:2");
-    expect(await kubectl.ok("rollout status statefulset/web --timeout=30s")).toMatch(complete);
+    expect(await kubectl.ok("rollout status statefulset/web --timeout=60s")).toMatch(complete);
     expect(await cluster.picture("web")).toEqual(all("web", 3, "web:2"));
     expect(await kubectl.ok("rollout history statefulset/web")).toMatch(/REVISION.*\n1 .*\n2 /);
 
     await kubectl.ok("rollout undo statefulset/web");
-    expect(await kubectl.ok("rollout status statefulset/web --timeout=30s")).toMatch(complete);
+    expect(await kubectl.ok("rollout status statefulset/web --timeout=60s")).toMatch(complete);
     await cluster.untilPicture("web", all("web", 3, "web:1"));
     expect(await kubectl.ok("rollout history statefulset/web")).toMatch(/REVISION.*\n2 .*\n3 /);
   });
@@ -47,7 +47,7 @@ describeWithTool("kubectl", "kubectl on StatefulSets", () => {
 
   test("wait tells at once that a rollout is held up, and describe tells why", async () => {
     await cluster.create("bad", { image: brokenImage });
-    await kubectl.ok("wait statefulset/bad --for=condition=Progressing=false --timeout=20s");
+    await kubectl.ok("wait statefulset/bad --for=condition=Progressing=false --timeout=60s");
     const jsonpath = '{.status.conditions[?(@.type=="Progressing")].message}';
     const message = await kubectl.ok(["get", "statefulset", "bad", "-o", `jsonpath=${jsonpath}`]);
     expect(message).toMatch(/^pod bad-0 holds up the set: .*couldn't parse image/i);
@@ -60,11 +60,11 @@ describeWithTool("kubectl", "kubectl on StatefulSets", () => {
     await cluster.create("back", { spec: { updateStrategy: { type: "EnforcedRollingUpdate" } } });
     await cluster.untilPicture("back", all("back", 3, "web:1"));
     await kubectl.ok(`set image statefulset/back c=${brokenImage}`);
-    await kubectl.ok("wait statefulset/back --for=condition=Progressing=false --timeout=20s");
+    await kubectl.ok("wait statefulset/back --for=condition=Progressing=false --timeout=60s");
     await kubectl.ok("rollout undo statefulset/back");
     // kubectl's own `rollout status` knows only RollingUpdate.
     const reason = 'jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=RolloutComplete';
-    await kubectl.ok(["wait", "statefulset/back", `--for=${reason}`, "--timeout=20s"]);
+    await kubectl.ok(["wait", "statefulset/back", `--for=${reason}`, "--timeout=60s"]);
     await cluster.untilPicture("back", all("back", 3, "web:1"));
   });
 
@@ -94,7 +94,7 @@ describeWithTool("kubectl", "kubectl on StatefulSets", () => {
     await cluster.patch("left", { metadata: { finalizers: null } });
     await cluster.create("left", { replicas: 2 });
     await cluster.startControllers();
-    await kubectl.ok("rollout status statefulset/left --timeout=30s");
+    await kubectl.ok("rollout status statefulset/left --timeout=60s");
     expect((await cluster.pods("left")).map(({ metadata }) => metadata.uid)).toEqual(before);
     const after = await cluster.client.list("controllerrevisions", {
       namespace: "default",

@@ -76,8 +76,8 @@ describeWithTool("kubectl", "volumes", () => {
     );
     expect(await claimPhase("data")).toBe("Pending");
     await cluster.apply(pod("web", "data"));
-    await cluster.kubectl.ok("wait pod/web --for=condition=Ready --timeout=30s");
-    await cluster.kubectl.ok("wait pvc/data --for=jsonpath={.status.phase}=Bound --timeout=10s");
+    await cluster.kubectl.ok("wait pod/web --for=condition=Ready --timeout=60s");
+    await cluster.kubectl.ok("wait pvc/data --for=jsonpath={.status.phase}=Bound --timeout=60s");
     const bound = await cluster.find("persistentvolumeclaims", "data");
     const name = bound?.spec?.volumeName ?? "";
     expect(name).toBe(`pvc-${bound?.metadata.uid}`);
@@ -97,7 +97,7 @@ describeWithTool("kubectl", "volumes", () => {
     await delay(500);
     expect(await claimPhase("data")).toBe("Bound");
     expect(await readdir(join(directory, name))).toEqual(["kept"]);
-    await cluster.kubectl.ok("delete pod web --timeout=30s");
+    await cluster.kubectl.ok("delete pod web --timeout=60s");
     await cluster.untilGone("persistentvolumeclaims", "data");
     await cluster.untilGone("persistentvolumes", name);
     expect(await readdir(directory)).toEqual([]);
@@ -123,12 +123,12 @@ describeWithTool("kubectl", "volumes", () => {
     await cluster.kubectl.ok("delete pv right --wait=false");
     await delay(300);
     expect(await volumePhase("right")).toBe("Bound");
-    await cluster.kubectl.ok("delete pvc fitting --timeout=20s");
+    await cluster.kubectl.ok("delete pvc fitting --timeout=60s");
     await cluster.untilGone("persistentvolumes", "right");
 
     await cluster.apply(claim("kept", { storageClassName: "manual", volumeName: "large" }));
     await until(() => claimPhase("kept")).toBe("Bound");
-    await cluster.kubectl.ok("delete pvc kept --timeout=20s");
+    await cluster.kubectl.ok("delete pvc kept --timeout=60s");
     await until(() => volumePhase("large")).toBe("Released");
     await cluster.apply(claim("late", { storageClassName: "manual", volumeName: "large" }));
     await until(() => eventsOf("late")).toContain(
@@ -154,7 +154,7 @@ describeWithTool("kubectl", "volumes", () => {
     await cluster.apply({ ...hostile, metadata: { name: "pvc-0", annotations } });
     await cluster.apply(claim("bait", { storageClassName: "manual", volumeName: "pvc-0" }));
     await until(() => claimPhase("bait")).toBe("Bound");
-    await cluster.kubectl.ok("delete pvc bait --timeout=20s");
+    await cluster.kubectl.ok("delete pvc bait --timeout=60s");
     await until(() => volumePhase("pvc-0")).toBe("Failed");
     expect((await cluster.find("persistentvolumes", "pvc-0"))?.status?.message).toContain(
       "is not a directory that kindling.dev/local has made",
@@ -167,7 +167,7 @@ describeWithTool("kubectl", "volumes", () => {
     await until(() => eventsOf("shared")).toContain(
       'ProvisioningFailed: Failed to provision volume with StorageClass "standard": kindling.dev/local only supports the access modes ReadWriteOnce and ReadWriteOncePod',
     );
-    await cluster.kubectl.ok("delete pod/shared pvc/shared --timeout=20s");
+    await cluster.kubectl.ok("delete pod/shared pvc/shared --timeout=60s");
   });
 
   test("goes on after controllers that died half-way, and is quiet when all is done", async () => {
@@ -181,7 +181,7 @@ describeWithTool("kubectl", "volumes", () => {
     await cluster.untilAtRest();
 
     await cluster.stopControllers();
-    await cluster.kubectl.ok("delete pod survivor --timeout=30s");
+    await cluster.kubectl.ok("delete pod survivor --timeout=60s");
     await cluster.kubectl.ok("delete pvc survivor --wait=false");
     await cluster.startControllers();
     await cluster.untilGone("persistentvolumeclaims", "survivor");

@@ -77,16 +77,14 @@ function leavesNothing(driver: "oci" | "host"): void {
     expect(await client.runtime.listContainers({ filter: undefined })).toEqual({ containers: [] });
     const bridges = await ownBridges(dataDir);
     // Before the bridge goes with the daemon: a cable that is left would then be in no bridge any more.
-    await expect
-      .poll(() => findLeftovers({ dataDir, podIds: [...ids], bridges }), { timeout: 10_000 })
-      .toEqual(nothing);
+    await expect.poll(() => findLeftovers({ dataDir, podIds: [...ids], bridges })).toEqual(nothing);
     daemon.kill("SIGTERM");
     await new Promise((resolve) => daemon.once("exit", resolve));
     client.close();
     console.log(`${driver}: ${done} operations, ${kills} kills, ${ids.size} objects`);
     expect(done).toBeGreaterThanOrEqual(operations);
     await expect
-      .poll(() => findTraces({ dataDir, ids: [...ids], bridges }), { timeout: 5_000 })
+      .poll(() => findTraces({ dataDir, ids: [...ids], bridges }))
       .toEqual({ mounts: [], processes: [], cgroups: [], interfaces: [] });
     expect(await networkNotes(dataDir)).toEqual({ podIds: [], addresses: [] });
     for (const kind of ["sandboxes", "containers"]) expect(readdirSync(join(dataDir, kind))).toEqual([]);

@@ -126,7 +126,6 @@ describe("PullImageWithProgress", () => {
 
   test("3542-4 a stall fails with its reason, in both calls", async () => {
     registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 8, pauseMs: 20, stallAfter: 3 });
-    const began = Date.now();
     await expect(
       pull({ granularityType: Granularity.NONE, noProgressTimeout: { value: 1 } }),
     ).rejects.toMatchObject({ code: codes.DEADLINE_EXCEEDED, details: expect.stringMatching(/progress/i) });
@@ -134,7 +133,6 @@ describe("PullImageWithProgress", () => {
     await expect(runtime.client.images.pullImage(plain)).rejects.toMatchObject({
       code: codes.DEADLINE_EXCEEDED,
     });
-    expect(Date.now() - began).toBeLessThan(15_000);
   });
 });
 
@@ -185,10 +183,10 @@ describe("kindling pull", () => {
   test("3542-8 Ctrl-C ends the pull in the runtime too", async () => {
     registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 100, pauseMs: 100 });
     const { child, exit } = await runKindling(args());
-    await expect.poll(() => registry.requests.length, { timeout: 10_000 }).toBeGreaterThan(2);
+    await expect.poll(() => registry.requests.length).toBeGreaterThan(2);
     child.kill("SIGINT");
     expect(await exit).toBe(1);
-    await expect.poll(() => registry.cancelled(), { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => registry.cancelled()).toBe(1);
   });
 
   test("3542-4 a stall within --no-progress-timeout is exit code 1 and a reason", async () => {

@@ -46,6 +46,7 @@ mirrors:
   registry.invalid: ["http://${emptyMirror.host}", "http://${mirror.host}"]
   ${hostOf(plain)}: ["http://${emptyMirror.host}"]
 plainHttp: ["${hostOf(plain)}"]
+pinnedImages: ["registry.invalid/app:v1"]
 certificateAuthorities:
   ${hostOf(secure)}: ${join(folder, "ca.crt")}
 `,
@@ -75,6 +76,26 @@ certificateAuthorities:
     ]);
     expect(emptyMirror.requests.some(({ path }) => path === "/v2/app/manifests/v1")).toBe(true);
     expect(mirror.requests.some(({ path }) => path.includes("/blobs/"))).toBe(true);
+  });
+
+  test("an image that the configuration pins is shown as pinned, another is not, and it can be removed", async () => {
+    const { images } = runtime.client;
+    const refs = ["registry.invalid/app:v1", `${hostOf(registries.plain)}/app:v1`].map((image) => ({
+      image,
+    }));
+    const pinnedOf = async (image: { image: string }) =>
+      (await images.imageStatus({ image: ImageSpec.fromPartial(image), verbose: false })).image?.pinned;
+    await images.pullImage(PullImageRequest.fromPartial({ image: refs[1] }));
+    expect(await Promise.all(refs.map(pinnedOf))).toEqual([undefined, false]);
+    await images.pullImage(PullImageRequest.fromPartial({ image: refs[0] }));
+    // One image of two names: what one of them is pinned by holds the other.
+    expect(await Promise.all(refs.map(pinnedOf))).toEqual([true, true]);
+    const { images: listed } = await images.listImages({ filter: undefined });
+    expect(listed.filter(({ pinned }) => pinned).map(({ repoTags }) => repoTags)).toEqual([
+      expect.arrayContaining(["registry.invalid/app:v1"]),
+    ]);
+    await images.removeImage({ image: ImageSpec.fromPartial(refs[0] ?? {}) });
+    expect(await Promise.all(refs.map(pinnedOf))).toEqual([undefined, undefined]);
   });
 
   test("a host of plainHttp is asked by HTTP, itself after its mirrors", async () => {

@@ -67,7 +67,7 @@ function suite(driver: "oci" | "host"): void {
     const processes = async () => (await execIn(runtime.client, containerId, "ps")).stdout;
     await expect.poll(processes).toContain("sleep 4321");
     stream.destroy();
-    await expect.poll(processes, { timeout: 5_000 }).not.toContain("sleep 4321");
+    await expect.poll(processes).not.toContain("sleep 4321");
   });
 
   test("exec: streams must be asked for, and not stderr with a terminal", async () => {
@@ -81,11 +81,9 @@ function suite(driver: "oci" | "host"): void {
 
   test("exec: a program in the background that keeps the outputs open does not hold up the end", async () => {
     const script = "sleep 3333 & echo done; exit 7";
-    const began = Date.now();
     const stream = await openStream(await exec(["sh", "-c", script]));
     const { stdout, status } = await stream.ended;
     expect({ stdout, status }).toMatchObject({ stdout: "done\n", status: { reason: "NonZeroExitCode" } });
-    expect(Date.now() - began).toBeLessThan(5_000);
   });
 
   test("exec: everything that was written is read, however slow the reader", async () => {
@@ -137,7 +135,7 @@ function suite(driver: "oci" | "host"): void {
       const processes = async () => (await execIn(runtime.client, containerId, "ps")).stdout;
       await expect.poll(processes).toContain("sleep 5432");
       stream.destroy();
-      await expect.poll(processes, { timeout: 5_000 }).not.toContain("sleep 5432");
+      await expect.poll(processes).not.toContain("sleep 5432");
     });
 
     test("attach: input reaches the container's own process, and its answer comes back", async () => {
@@ -145,7 +143,7 @@ function suite(driver: "oci" | "host"): void {
       const { url } = await runtime.client.runtime.attach(request);
       const stream = await openSpdyStream(url, ["error", "stdin", "stdout", "stderr"]);
       stream.send("over spdy\n");
-      await expect.poll(() => stream.stdout(), { timeout: 5_000 }).toContain("got over spdy");
+      await expect.poll(() => stream.stdout()).toContain("got over spdy");
       stream.destroy();
     });
 
@@ -178,7 +176,7 @@ function suite(driver: "oci" | "host"): void {
     const { url } = await runtime.client.runtime.attach(request);
     const stream = await openStream(url);
     stream.send("hello\n");
-    await expect.poll(() => stream.stdout(), { timeout: 5_000 }).toContain("got hello");
+    await expect.poll(() => stream.stdout()).toContain("got hello");
     stream.destroy();
   });
 }

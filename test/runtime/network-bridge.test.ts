@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -12,6 +11,7 @@ import { ask, askFromInside, describeNetworking, run, serveInside } from "../sup
 import { testNetworkContract } from "../support/netns-contract.ts";
 import { type NetworkFixture, openNetwork } from "../support/netns-fixture.ts";
 import { somePod } from "../support/netns-pod.ts";
+import { ownPort, ownRange } from "../support/own-share.ts";
 
 describeNetworking("network: bridge", ["ip", "iptables"], () => {
   testNetworkContract("bridge");
@@ -20,7 +20,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
     let fixture: NetworkFixture;
     const path = process.env.PATH;
     beforeEach(async () => {
-      fixture = await openNetwork("bridge", { subnet: `10.${randomInt(200, 250)}.${randomInt(256)}.0/29` });
+      fixture = await openNetwork("bridge", { subnet: `${ownRange()}.0/29` });
     });
     afterEach(async () => {
       process.env.PATH = path;
@@ -55,7 +55,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
       for (let step = 1; ; step++) {
         await prepare();
         await failCall(step);
-        const pod = withPort(randomInt(20_000, 30_000));
+        const pod = withPort(await ownPort());
         const outcome = await fixture.network.attach(pod).catch((error: Error) => error);
         const log = await readFile(join(fixture.options.dataDir, "tools/calls"), "utf8");
         process.env.PATH = path;
@@ -79,7 +79,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
     });
 
     test("a host port that a pod has is refused to another; ports come back with a new daemon", async () => {
-      const port = randomInt(20_000, 30_000);
+      const port = await ownPort();
       const pod = withPort(port);
       const { namespacePath } = await fixture.network.attach(pod);
       await expect(fixture.network.attach(withPort(port))).rejects.toThrow(`is taken by pod ${pod.podId}`);
@@ -93,7 +93,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
     });
 
     test("host ports at 127.0.0.1 do not open the host's loopback to pods", async () => {
-      const { namespacePath } = await fixture.network.attach(withPort(randomInt(20_000, 30_000)));
+      const { namespacePath } = await fixture.network.attach(withPort(await ownPort()));
       const onHost = createServer((socket) => socket.end("secret")).listen(0, "127.0.0.5");
       await once(onHost, "listening");
       const address = onHost.address();

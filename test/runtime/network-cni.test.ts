@@ -12,7 +12,8 @@ describeNetworking("network: cni", ["ip", "iptables", "cni-plugins"], () => {
   describe("with plugins that misbehave", () => {
     let fixture: NetworkFixture;
     beforeEach(async () => {
-      fixture = await openNetwork("cni", { pluginTimeoutMs: 1_500 });
+      // Long enough for the real plugin on a busy machine.
+      fixture = await openNetwork("cni", { pluginTimeoutMs: 5_000 });
     });
     afterEach(() => fixture.remove());
 
@@ -63,14 +64,20 @@ describeNetworking("network: cni", ["ip", "iptables", "cni-plugins"], () => {
         `[ "$CNI_COMMAND" = DEL ] && exit 0; case "$CNI_ARGS" in *NAME=slow*) setsid sleep 1234 & sleep 1235;; esac; echo '{}'`,
       );
       const slow = somePod({ name: "slow" });
-      const started = performance.now();
-      const failed = expect(fixture.network.attach(slow)).rejects.toMatchObject({ code: "pluginTimedOut" });
+      let hangs = true;
+      const failed = expect(
+        fixture.network.attach(slow).finally(() => {
+          hangs = false;
+        }),
+      ).rejects.toMatchObject({ code: "pluginTimedOut" });
       const quick = somePod();
       await fixture.network.attach(quick);
-      expect(performance.now() - started).toBeLessThan(1_500);
+      expect(hangs).toBe(true);
       await failed;
       expect(await fixture.network.list()).toEqual([quick.podId]);
-      expect((await run("ps", ["-eo", "args"])).stdout).not.toMatch(/sleep 123[45]/);
+      await expect
+        .poll(async () => (await run("ps", ["-eo", "args"])).stdout)
+        .not.toMatch(/^sleep 123[45]$/m);
       await fixture.network.detach(quick.podId);
       expect(await fixture.traces([slow.podId, quick.podId])).toEqual([]);
       await removeBridge();

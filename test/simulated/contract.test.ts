@@ -28,6 +28,7 @@ async function start({ overSocket }: { overSocket: boolean }): Promise<ContractR
     client,
     slowImage,
     stallingImage,
+    hasCgroups: false,
     async stop() {
       client.close();
       await runtime.close();

@@ -82,7 +82,7 @@ test("an outage: nobody answers on the socket or beside it, pods go on, then all
   await clock.advance(10_000);
   await simulated.restore();
   await expect
-    .poll(() => statusOf(remote, containerId).catch(() => undefined), { timeout: 20_000 })
+    .poll(() => statusOf(remote, containerId).catch(() => undefined))
     .toMatchObject({ exitCode: 3 });
   expect(await statusOf(client, containerId)).toMatchObject({ exitCode: 3 });
   remote.close();

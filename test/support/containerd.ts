@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type CriClient, connectCri } from "../../src/cri/cri-client.ts";
 import { pauseImage, writePauseArchive } from "./image-archive.ts";
+import { ownRange } from "./own-share.ts";
 
 const run = promisify(execFile);
 
@@ -81,7 +82,7 @@ function cniConfig(folder: string, bridge: string) {
         ipam: {
           type: "host-local",
           dataDir: join(folder, "addresses"),
-          ranges: [[{ subnet: `10.${randomInt(200, 250)}.${randomInt(0, 256)}.0/24` }]],
+          ranges: [[{ subnet: `${ownRange()}.0/24` }]],
           routes: [{ dst: "0.0.0.0/0" }],
         },
       },

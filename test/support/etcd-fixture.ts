@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { afterEach, beforeEach, expect } from "vitest";
-import { createEtcdStore, type EtcdStoreOptions } from "../../src/store/etcd-store.ts";
+import { createEtcdStore, type EtcdStoreOptions } from "../../src/store/etcd/etcd-store.ts";
 import type { Store, StoreEvent } from "../../src/store/store.ts";
 import { type EtcdOptions, type EtcdServer, startEtcd, startEtcdCluster } from "./etcd-server.ts";
 
@@ -54,7 +54,7 @@ export function useEtcd() {
 
 /** An expectation of something that is on its way. */
 export function eventually<T>(actual: () => T) {
-  return expect.poll(actual, { timeout: 10_000 });
+  return expect.poll(actual);
 }
 
 export function bytes(text: string): Buffer {

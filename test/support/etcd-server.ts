@@ -2,10 +2,10 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { ownPort } from "./own-share.ts";
 import { toolPath } from "./tools.ts";
 
 /** A real etcd server on a loopback port of its own. */
@@ -120,24 +120,8 @@ async function isStopped(pid: number | undefined): Promise<boolean> {
   return stats.every((stat) => stat.includes(") T "));
 }
 
-const taken = new Set<number>();
-
-/** On a port nobody listens on, below those that outgoing connections take: it is still free for a restart. */
 async function freeUrl(scheme: "http" | "https"): Promise<string> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if (taken.has(port)) continue;
-    const probe = createServer().listen(port, "127.0.0.1");
-    try {
-      await once(probe, "listening");
-    } catch {
-      continue;
-    }
-    taken.add(port);
-    probe.close();
-    await once(probe, "close");
-    return `${scheme}://127.0.0.1:${port}`;
-  }
+  return `${scheme}://127.0.0.1:${await ownPort()}`;
 }
 
 /** An authority, a server certificate for 127.0.0.1 and a client certificate, in `folder`. */

@@ -13,6 +13,7 @@ import { bundle } from "./bundle.ts";
 import { ask, askFromInside, run, serveInside } from "./netns.ts";
 import { type NetworkFixture, openNetwork } from "./netns-fixture.ts";
 import { somePod } from "./netns-pod.ts";
+import { ownPort } from "./own-share.ts";
 
 /** What every network that gives pods addresses of their own promises. Called inside a `describe`. */
 export function testNetworkContract(name: "cni" | "bridge"): void {
@@ -59,7 +60,7 @@ export function testNetworkContract(name: "cni" | "bridge"): void {
 
   test("host ports lead to the pod from loopback, the bridge's address and other pods, until it is detached", async () => {
     const { network, gateway } = fixture;
-    const hostPort = randomInt(20_000, 30_000);
+    const hostPort = await ownPort();
     const pod = somePod({ portMappings: [{ protocol: "TCP", containerPort: 80, hostPort, hostIp: "" }] });
     const [{ namespacePath }, other] = await Promise.all([network.attach(pod), network.attach(somePod())]);
     const server = await serveInside(namespacePath, { port: 80, reply: "by port" });
@@ -121,7 +122,7 @@ export function testNetworkContract(name: "cni" | "bridge"): void {
   test.each(damages)("%s deleted by hand: check tells, detach cleans up", async (what, damage) => {
     const { network, bridge } = fixture;
     const pod = somePod({
-      portMappings: [{ protocol: "TCP", containerPort: 80, hostPort: randomInt(20_000, 30_000), hostIp: "" }],
+      portMappings: [{ protocol: "TCP", containerPort: 80, hostPort: await ownPort(), hostIp: "" }],
     });
     const { namespacePath } = await network.attach(pod);
     await damage(namespacePath, bridge);

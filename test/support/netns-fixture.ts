@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,6 +7,7 @@ import { silentLogger } from "../../src/lib/logger.ts";
 import { chooseNetwork, type NetworkOptions } from "../../src/runtime/network/choose-network.ts";
 import type { Network } from "../../src/runtime/network/network.ts";
 import { findTraces, run } from "./netns.ts";
+import { ownRange } from "./own-share.ts";
 
 /** A network in a data directory, with a bridge and addresses of its own. */
 export interface NetworkFixture {
@@ -27,7 +28,7 @@ export async function openNetwork(
   overrides: Partial<NetworkOptions> = {},
 ): Promise<NetworkFixture> {
   const dataDir = await mkdtemp(join(tmpdir(), "kindling-network-"));
-  const range = `10.${randomInt(200, 250)}.${randomInt(0, 256)}`;
+  const range = ownRange();
   const options: NetworkOptions = {
     dataDir,
     logger: silentLogger,

@@ -1,9 +1,8 @@
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, readdir, symlink } from "node:fs/promises";
+import { copyFile, cp, mkdir, readdir, symlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { bundle } from "./bundle.ts";
-import { unpackProgram } from "./unpack-program.ts";
+import { commandFolder } from "./run-kindling.ts";
 
 const run = promisify(execFile);
 
@@ -12,11 +11,9 @@ export async function installPackage(project: string): Promise<void> {
   const stage = join(project, "stage");
   const installed = join(project, "node_modules", "kindling");
   await Promise.all([mkdir(join(stage, "dist"), { recursive: true }), mkdir(installed, { recursive: true })]);
-  const [library, unpack] = await Promise.all([bundle("src/testing/start-cluster.ts"), unpackProgram()]);
   await Promise.all([
     copyFile("package.json", join(stage, "package.json")),
-    copyFile(library, join(stage, "dist/start-cluster.js")),
-    copyFile(unpack, join(stage, "dist/unpack-process.js")),
+    cp(await commandFolder(), join(stage, "dist"), { recursive: true }),
     run(process.execPath, ["scripts/build-types.mjs", join(stage, "dist/types")]),
   ]);
   await run("npm", ["pack", "--ignore-scripts", "--offline", "--silent"], { cwd: stage });

@@ -13,7 +13,7 @@ export interface Probe {
 }
 
 /** How long an answer may take before it counts as a hang. */
-const hangMs = 10_000;
+const hangMs = 30_000;
 /** A stream that has no end is looked at for this long. */
 const streamMs = 20;
 

@@ -1,9 +1,9 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { ownPort } from "./own-share.ts";
 import { toolPath } from "./tools.ts";
 
 const run = promisify(execFile);
@@ -19,7 +19,7 @@ export interface Registry {
 
 export async function startRegistry(): Promise<Registry> {
   const directory = await mkdtemp(join(tmpdir(), "kindling-registry-"));
-  const host = `127.0.0.1:${await freePort()}`;
+  const host = `127.0.0.1:${await ownPort()}`;
   const config = join(directory, "config.yml");
   await writeFile(
     config,
@@ -53,7 +53,7 @@ export async function startRegistry(): Promise<Registry> {
 }
 
 async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (let attempt = 0; attempt < 1_000; attempt++) {
     if (child.exitCode !== null) throw new Error(`docker-registry ended with ${child.exitCode}`);
     const answers = await fetch(url).then(
       (response) => response.ok,
@@ -64,15 +64,4 @@ async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
   }
   child.kill("SIGKILL");
   throw new Error("docker-registry does not answer");
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
 }

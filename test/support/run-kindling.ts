@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { copyFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { bundle } from "./bundle.ts";
-import { unpackProgram } from "./unpack-program.ts";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { makeOnce } from "./programs-folder.ts";
 
 export interface KindlingRun {
   readonly child: ChildProcess;
@@ -10,16 +9,15 @@ export interface KindlingRun {
   readonly exit: Promise<number | null>;
 }
 
-let bundled: Promise<string> | undefined;
+/** The command, the library and the unpack process from the current source, as they lie in the package. */
+export function commandFolder(): Promise<string> {
+  return makeOnce("command", async (folder) => {
+    await promisify(execFile)(process.execPath, ["scripts/bundle-command.mjs", folder]);
+  });
+}
 
-/** The command from the current source, with the unpack process beside it as in the package. */
-export function kindlingProgram(): Promise<string> {
-  bundled ??= (async () => {
-    const [main, unpack] = await Promise.all([bundle("src/cli/main.ts"), unpackProgram()]);
-    await copyFile(unpack, join(dirname(main), "unpack-process.js"));
-    return main;
-  })();
-  return bundled;
+export async function kindlingProgram(): Promise<string> {
+  return join(await commandFolder(), "kindling.js");
 }
 
 /** Runs `kindling ARGS`; on a terminal of 100 columns, or as another user, when asked. */

@@ -1,9 +1,6 @@
 import { bundle } from "./bundle.ts";
 
-/** The unpack process, bundled once per test process. */
-let bundled: Promise<string> | undefined;
-
+/** The unpack process alone, for a runtime inside the test's own process. */
 export function unpackProgram(): Promise<string> {
-  bundled ??= bundle("src/runtime/snapshot/unpack-process.ts");
-  return bundled;
+  return bundle("src/runtime/snapshot/unpack-process.ts");
 }

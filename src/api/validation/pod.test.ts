@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuTimeMs } from "../../../test/support/cpu-time.ts";
 import type { Container, PodSpec } from "../objects.ts";
 import { makePod, makePodWith, sentences } from "./pod.fixture.ts";
 import { validatePod, validatePodTemplate } from "./pod.ts";
@@ -258,7 +259,7 @@ test("a template reports below itself and is laxer about images", () => {
 
 test("a hostile pod is judged quickly", () => {
   const many = Array.from({ length: 5_000 }, (_, i) => i);
-  const started = performance.now();
+  const started = cpuTimeMs();
   validatePod(
     makePod({
       containers: many.map(() => ({ name: "x".repeat(500), image: "", ports: [{ containerPort: -1 }] })),
@@ -267,5 +268,5 @@ test("a hostile pod is judged quickly", () => {
       topologySpreadConstraints: many.map(() => ({ maxSkew: 0, topologyKey: "", whenUnsatisfiable: "" })),
     }),
   );
-  expect(performance.now() - started).toBeLessThan(3_000);
+  expect(cpuTimeMs() - started).toBeLessThan(3_000);
 });

@@ -54,7 +54,7 @@ export function configure(command: Command): void {
     )
     .option(
       "--config <file>",
-      "registries (mirrors, plainHttp, certificateAuthorities) and RuntimeClass handlers, in YAML",
+      "registries (mirrors, plainHttp, certificateAuthorities), RuntimeClass handlers and pinned images, in YAML",
     )
     .addHelpText("after", examples)
     .action((flags: RuntimeFlags) => serve(flags));

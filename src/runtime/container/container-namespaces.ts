@@ -31,10 +31,10 @@ async function pidNamespace(
       return pidNamespaceOf(driver, target.id);
     }
     case NamespaceMode.POD:
-      // Without a pause process nothing holds a namespace for all: the pod did not ask to share one.
+    case undefined:
+      // Without a pause process nothing holds a namespace for all: the pod said that it shares none.
       return sandbox.state.namespaces.pid === "pause" ? pidNamespaceOf(driver, sandbox.id) : "new";
     case NamespaceMode.CONTAINER:
-    case undefined:
       return "new";
   }
 }

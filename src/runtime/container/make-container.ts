@@ -6,7 +6,7 @@ import {
   SupplementalGroupsPolicy,
 } from "../../cri/generated/cri.ts";
 import type { Image } from "../image/images.ts";
-import { failedPrecondition } from "../runtime-error.ts";
+import { failedPrecondition, invalidArgument } from "../runtime-error.ts";
 import { sandboxFiles } from "../sandbox/sandbox-files.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 import { objectDirectory, type RuntimeState } from "../state/runtime-state.ts";
@@ -102,8 +102,12 @@ async function lookUpUser(rootfs: string, request: UserRequest): Promise<Resolve
 
 function userRequest(config: ContainerConfig, image: Image): UserRequest {
   const context = config.linux?.securityContext;
+  const user = requestedUser(context);
+  // CRI leaves no choice: the group of one user must not come to another that only the image knows.
+  if (context?.runAsGroup && user === undefined)
+    throw invalidArgument("run_as_group is set without run_as_user or run_as_username: say who it is for");
   return {
-    user: requestedUser(context) ?? image.config.user,
+    user: user ?? image.config.user,
     group: context?.runAsGroup && Number(context.runAsGroup.value),
     supplementalGroups: (context?.supplementalGroups ?? []).map(Number),
     mergeImageGroups: context?.supplementalGroupsPolicy !== SupplementalGroupsPolicy.Strict,

@@ -14,8 +14,16 @@ const extraFolders = [
 
 export function findProgram(name: string): string | undefined {
   if (name.includes("/")) return isExecutable(name) ? name : undefined;
-  const folders = [...(process.env.PATH ?? "").split(delimiter).filter(Boolean), ...extraFolders];
-  return folders.map((folder) => join(folder, name)).find(isExecutable);
+  return searchPath()
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find(isExecutable);
+}
+
+/** The PATH with those folders: what is run by name is then found where `findProgram` found it. */
+export function searchPath(): string {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
+  return [...new Set([...folders, ...extraFolders])].join(delimiter);
 }
 
 function isExecutable(path: string): boolean {

@@ -41,8 +41,8 @@ export interface ImagesOptions {
   readonly rootfsMode?: RootfsMode;
   readonly limits?: Partial<UnpackLimits>;
   readonly maxParallelLayers?: number;
-  /** References of images that are never collected by the kubelet: the sandbox image. */
-  readonly pinned?: readonly string[];
+  /** Whole references of images that kubelets shall never collect. */
+  readonly pinned?: ReadonlySet<string>;
   /** The kernel's, unless told: what was written in another boot and never synced is not trusted. */
   readonly bootId?: string;
   readonly clock?: Clock;
@@ -91,11 +91,9 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
   const { argv } = await unpackCommand({ dataDir, program: options.unpackProgram });
   const pool = createUnpackPool({ command: argv, onReady: tellOnce(logger) });
   const collector = createCollector({ records, layers, content, rootfs, clock });
-  const dockerConfig = await readDockerConfig(options.dockerConfigFile);
   const pulls = createSharedWork<PullState, ImageRecord>();
   const layerFetches = createSharedWork<LayerFetch, void>();
   const exclusive = createKeyedMutex();
-  const pinned = new Set((options.pinned ?? []).map((text) => formatReference(parseReference(text))));
   await collector.collectOld();
 
   const limits = async (): Promise<UnpackLimits> => {
@@ -113,7 +111,6 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
       repoTags,
       repoDigests: [...new Set([...(known?.repoDigests ?? []), ...record.repoDigests])],
       blobs: [...new Set([...(known?.blobs ?? []), ...record.blobs])],
-      pinned: known?.pinned || repoTags.some((tag) => pinned.has(tag)),
     };
     const stack = merged.diffIds.flatMap((diffId) => layers.find(diffId) ?? []);
     for (const layer of stack) {
@@ -128,6 +125,8 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
 
   function joinPull(request: PullRequest, signal: AbortSignal) {
     const reference = parseReference(request.reference);
+    // Read for each pull: somebody may have logged in since.
+    const dockerConfig = readDockerConfig(options.dockerConfigFile);
     const credentialFor = (host: string) => chooseCredential(host, request.auth, dockerConfig);
     const endpoints = endpointsFor(reference.host, registries);
     pool.warm();
@@ -164,14 +163,23 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
     });
   }
 
+  /** By today's configuration, whatever it was when the image came. */
+  function withPin(image: ImageRecord): Image {
+    const names = [...image.repoTags, ...image.repoDigests];
+    return { ...image, pinned: names.some((name) => options.pinned?.has(name)) };
+  }
+
   const importDeps = { content, layers, pool, clock, limits, save, lease: collector.lease, dataDir };
 
   return {
     rootfsMode,
     directory: dataDir,
     pull: (request) => followPull({ clock, request, join: (signal) => joinPull(request, signal) }),
-    list: () => records.list(),
-    find: (reference) => findImage(records.list(), reference),
+    list: () => records.list().map(withPin),
+    find(reference) {
+      const image = findImage(records.list(), reference);
+      return image && withPin(image);
+    },
     async remove(reference) {
       const image = findImage(records.list(), reference);
       if (!image) return;

@@ -1,10 +1,11 @@
+import { setImmediate } from "node:timers/promises";
 import { isReportDue, type LastReport, withDefaults } from "../../cri/report-meter.ts";
 import { createAsyncQueue } from "../../lib/async-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { stallDeadline } from "./activity.ts";
 import { ImageError } from "./image-error.ts";
 import type { ImageRecord } from "./image-records.ts";
-import type { LayerProgress, PullReport, PullRequest } from "./images.ts";
+import type { PullReport, PullRequest } from "./images.ts";
 import type { PullState } from "./pull-image.ts";
 
 /** A reader that falls this many reports behind misses some: newer ones say more. */
@@ -30,18 +31,18 @@ export async function* followPull(options: {
   const stop = state.onChange(reportIfDue);
   function reportIfDue(): void {
     if (granularity.kind !== "size") return;
-    const { offset } = sumOf(state.layers);
+    const { offset } = state;
     // A server that began again from the start took back what it had sent.
     if (offset < last.offset) last = { ...last, offset };
     if (isReportDue(granularity, last, { now: clock.now(), offset })) report();
   }
 
   function report(): void {
-    const layers = state.layers;
-    const { offset, total } = sumOf(layers);
+    const { offset, total } = state;
     last = { atMs: clock.now(), offset };
     // One place is kept for the last report.
-    if (queue.size() < maxQueuedReports) queue.push({ kind: "progress", offset, total, layers });
+    if (queue.size() < maxQueuedReports)
+      queue.push({ kind: "progress", offset, total, layers: state.layers });
   }
 
   async function tick(intervalMs: number): Promise<void> {
@@ -55,8 +56,13 @@ export async function* followPull(options: {
 
   async function watchForStall(timeoutMs: number): Promise<never> {
     for (;;) {
-      const deadline = stallDeadline(state.activities, timeoutMs);
+      let deadline = stallDeadline(state.activities, timeoutMs);
       const now = clock.now();
+      if (deadline !== undefined && deadline <= now) {
+        // A process that was held up sees its timers before what has come meanwhile: that is read first.
+        await setImmediate();
+        deadline = stallDeadline(state.activities, timeoutMs);
+      }
       if (deadline !== undefined && deadline <= now) {
         const seconds = timeoutMs / 1_000;
         throw new ImageError(
@@ -73,8 +79,7 @@ export async function* followPull(options: {
   if (timeoutMs > 0) watchForStall(timeoutMs).catch((error) => signal.aborted || queue.fail(error));
   result.then(
     (record) => {
-      const layers = state.layers;
-      const { total } = sumOf(layers);
+      const { total, layers } = state;
       queue.push({ kind: "done", image: record, offset: total, total, layers });
       queue.end();
     },
@@ -92,14 +97,4 @@ function cancelled(request: PullRequest): ImageError {
   return new ImageError("cancelled", `pulling ${request.reference}: cancelled`, {
     cause: request.signal.reason,
   });
-}
-
-function sumOf(layers: readonly LayerProgress[]): { offset: number; total: number } {
-  let offset = 0;
-  let total = 0;
-  for (const layer of layers) {
-    offset += layer.offset;
-    total += layer.total;
-  }
-  return { offset, total };
 }

@@ -38,6 +38,9 @@ export interface PullDeps {
 /** A pull as its callers watch it. */
 export interface PullState {
   readonly layers: readonly LayerProgress[];
+  /** The layers' figures in sum. Known at any time at no cost: whoever meters by size asks at every piece that arrives. */
+  readonly offset: number;
+  readonly total: number;
   readonly activities: readonly Activity[];
   onChange(listener: () => void): () => void;
 }
@@ -59,8 +62,17 @@ export function pullImage(
   const notify = () => {
     for (const listener of listeners) listener();
   };
-  /** By digest, lowest layer first: what is known of each. */
+  /** By digest, lowest layer first: what is known of each, and is in the sums. */
   const shown = new Map<string, { progress: LayerProgress; fetch?: LayerFetch }>();
+  let offset = 0;
+  let total = 0;
+
+  function show(digest: string, progress: LayerProgress, fetch?: LayerFetch): void {
+    const before = shown.get(digest)?.progress;
+    offset += progress.offset - (before?.offset ?? 0);
+    total += progress.total - (before?.total ?? 0);
+    shown.set(digest, { progress, fetch });
+  }
 
   const online = <T>(work: () => Promise<T>) =>
     activity.during(() => retryTransient(work, { clock: deps.clock, signal }));
@@ -116,7 +128,7 @@ export function pullImage(
       const progress: LayerProgress = exists
         ? { digest, offset: 0, total: 0, stage: "exists" }
         : { digest, offset: 0, total: descriptor.size, stage: "waiting" };
-      shown.set(digest, { progress });
+      show(digest, progress);
       if (exists) missing.delete(digest);
     }
     notify();
@@ -130,8 +142,12 @@ export function pullImage(
         limit(async () => {
           layerSignal.throwIfAborted();
           const { state, result } = deps.fetchLayer({ ...layer, client, signal: layerSignal });
-          shown.set(digest, { progress: state.progress, fetch: state });
-          const stop = state.onChange(notify);
+          const update = () => show(digest, state.progress, state);
+          update();
+          const stop = state.onChange(() => {
+            update();
+            notify();
+          });
           // One layer's failure is the pull's: the others need not go on.
           await result
             .catch((error) => {
@@ -181,7 +197,13 @@ export function pullImage(
   return {
     state: {
       get layers() {
-        return [...shown.values()].map(({ progress, fetch }) => fetch?.progress ?? progress);
+        return Array.from(shown.values(), ({ progress }) => progress);
+      },
+      get offset() {
+        return offset;
+      },
+      get total() {
+        return total;
       },
       get activities() {
         return [activity, ...[...shown.values()].flatMap(({ fetch }) => (fetch ? [fetch.activity] : []))];

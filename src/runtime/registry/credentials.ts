@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { RegistryAuth } from "../image/images.ts";
@@ -70,9 +70,9 @@ export function parseDockerConfig(text: string): Map<string, RegistryAuth> {
   return found;
 }
 
-export async function readDockerConfig(file = defaultFile()): Promise<Map<string, RegistryAuth>> {
+export function readDockerConfig(file = defaultFile()): Map<string, RegistryAuth> {
   try {
-    return parseDockerConfig(await readFile(file, "utf8"));
+    return parseDockerConfig(readFileSync(file, "utf8"));
   } catch {
     return new Map();
   }

@@ -1,7 +1,7 @@
 import type { ImageStatusRequest, ImageStatusResponse } from "../../cri/generated/cri.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { Images } from "../image/images.ts";
-import { imageMessage } from "../message/image-message.ts";
+import { imageInfo, imageMessage } from "../message/image-message.ts";
 import { invalidArgument } from "../runtime-error.ts";
 
 /** An image that is not there is an answer without an image, not an error. */
@@ -14,7 +14,6 @@ export function imageStatus({
     if (!spec?.image) throw invalidArgument("image.image is missing");
     const image = images.find(spec.image);
     if (!image) return { image: undefined, info: {} };
-    const info = { info: JSON.stringify({ imageSpec: { config: image.config } }) };
-    return { image: imageMessage(image), info: verbose ? info : {} };
+    return { image: imageMessage(image), info: verbose ? imageInfo(image) : {} };
   };
 }

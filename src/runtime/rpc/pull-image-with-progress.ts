@@ -1,6 +1,10 @@
-import type { PullImageWithProgressRequest, PullImageWithProgressResponse } from "../../cri/generated/cri.ts";
+import type {
+  LayerProgress as LayerMessage,
+  PullImageWithProgressRequest,
+  PullImageWithProgressResponse,
+} from "../../cri/generated/cri.ts";
 import type { StreamRpc } from "../../cri/serve-call.ts";
-import type { Image, Images, PullReport } from "../image/images.ts";
+import type { Image, Images, LayerProgress, PullReport } from "../image/images.ts";
 import { parsePullWithProgress } from "./pull-request.ts";
 
 /** A report each interval; the last message has the reference that containers are made from. */
@@ -32,11 +36,23 @@ export function progressMessage(
     imageRef: report.kind === "done" ? imageReference(report.image) : reference,
     offset: { value: BigInt(report.offset) },
     total: { value: BigInt(report.total) },
-    details: layers.map(({ digest, offset, total, stage }) => ({
-      layer: digest,
-      offset: { value: BigInt(offset) },
-      total: { value: BigInt(total) },
-      stage,
-    })),
+    details: layers.map(layerMessage),
   };
+}
+
+const messages = new WeakMap<LayerProgress, LayerMessage>();
+
+/** The same message for as long as the layer stands still: it is then encoded once. */
+function layerMessage(progress: LayerProgress): LayerMessage {
+  const known = messages.get(progress);
+  if (known) return known;
+  const { digest, offset, total, stage } = progress;
+  const message = {
+    layer: digest,
+    offset: { value: BigInt(offset) },
+    total: { value: BigInt(total) },
+    stage,
+  };
+  messages.set(progress, message);
+  return message;
 }

@@ -10,6 +10,6 @@ export function isHostNamespace(config: PodSandboxConfig, kind: "network" | "ipc
  * CRI's default is that they do; kubelets say CONTAINER unless the pod asks for sharing.
  */
 export function sharesProcesses(config: PodSandboxConfig): boolean {
-  const options = config.linux?.securityContext?.namespaceOptions;
-  return options !== undefined && options.pid === NamespaceMode.POD;
+  const mode = config.linux?.securityContext?.namespaceOptions?.pid;
+  return (mode ?? NamespaceMode.POD) === NamespaceMode.POD;
 }

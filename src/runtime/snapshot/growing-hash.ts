@@ -10,6 +10,8 @@ export interface GrowingHash {
 }
 
 const chunkBytes = 1 << 20;
+/** Lent to one hash after the other: forty layers would else have forty of them. */
+const buffers: Buffer[] = [];
 
 export function createGrowingHash(file: string): GrowingHash {
   let available = 0;
@@ -19,7 +21,7 @@ export function createGrowingHash(file: string): GrowingHash {
 
   async function run(): Promise<string> {
     const hash = createHash("sha256");
-    const buffer = Buffer.allocUnsafe(chunkBytes);
+    const buffer = buffers.pop() ?? Buffer.allocUnsafe(chunkBytes);
     let handle: FileHandle | undefined;
     let position = 0;
     try {
@@ -41,6 +43,7 @@ export function createGrowingHash(file: string): GrowingHash {
         }
       }
     } finally {
+      buffers.push(buffer);
       await handle?.close();
     }
   }

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fromSystemError, ImageError } from "../image/image-error.ts";
 import { readDecompressed } from "./decompress.ts";
+import { freeUsedBuffers } from "./free-used-buffers.ts";
 import { createLayerWriter, type LayerFacts } from "./layer-writer.ts";
 import { createSpecialFiles } from "./special-files.ts";
 import { createTarParser } from "./tar-parser.ts";
@@ -48,6 +49,7 @@ export async function unpackLayer({ blob, staging, limits }: UnpackRequest): Pro
       }
       hash.update(chunk);
       parser.push(chunk);
+      freeUsedBuffers(chunk.length);
     }
     parser.finish();
     return { ...writer.finish(), diffId: `sha256:${hash.digest("hex")}`, bytes };

@@ -64,7 +64,11 @@ export function createUnpackPool(options: {
         reject(error);
       }
     };
-    child.on("error", (error) => gone(error.message));
+    child.on("error", (error: NodeJS.ErrnoException) =>
+      gone(
+        error.code === "ENOENT" ? `${program} is not installed: apt-get install util-linux` : error.message,
+      ),
+    );
     child.on("exit", (code, signal) => gone(signal ?? `exit code ${code}`));
     return running;
   }

@@ -8,13 +8,15 @@ import type { JobAnswer, UnpackAnswer, UnpackMessage } from "./unpack-messages.t
 // The process in which blobs are hashed (its main thread) and layers unpacked (its workers), away from the daemon's
 // event loop and, in the jail, away from every file but the images' own.
 
-/** More than the cores gains nothing, more than four costs memory. */
-const maxWorkers = Math.min(4, availableParallelism());
+/** Two inflate as fast as most registries send; each more takes 16 MB, and 24 where it decodes zstd. */
+const maxWorkers = Math.min(2, availableParallelism());
 
 if (isMainThread) serveDaemon();
 else serveThread();
 
 function serveThread(): void {
+  // The zstd decoder takes its own code from a data: address where it can, which brings 5 MB of HTTP client with it.
+  Reflect.deleteProperty(globalThis, "fetch");
   parentPort?.on("message", async ({ id, request }: { id: number; request: UnpackRequest }) => {
     parentPort?.postMessage(await answerTo(id, unpackLayer(request)));
   });

@@ -148,7 +148,8 @@ describe("clients that dawdle", () => {
     }
     const start = performance.now();
     await Promise.all(Array.from({ length: 50 }, () => server.json("GET", path)));
-    expect(performance.now() - start).toBeLessThan(5_000);
+    // Far from the time that headers may take.
+    expect(performance.now() - start).toBeLessThan(15_000);
     for (const socket of slow) socket.destroy();
   });
 

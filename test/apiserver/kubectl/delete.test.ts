@@ -30,7 +30,7 @@ describeKubectl("kubectl delete and wait", (cluster, version) => {
       await cluster.ok(["run", "there", "--image=i", '--overrides={"spec":{"nodeName":"n1"}}']);
       await cluster.ok("delete pod there --wait=false");
       expect(await cluster.ok("get pod there")).toMatch(/^there +0\/1 +Terminating /m);
-      const waiting = cluster.run("wait --for=delete pod/there --timeout=20s");
+      const waiting = cluster.run("wait --for=delete pod/there --timeout=60s");
       const forced = await cluster.run("delete pod there --grace-period=0 --force");
       expect(forced.stdout).toBe(deleted('pod "there"', "force deleted"));
       expect(forced.stderr).toContain("Immediate deletion does not wait for confirmation");
@@ -97,7 +97,7 @@ describeKubectl("kubectl delete and wait", (cluster, version) => {
       `error: failed to create configmap: configmaps "late" is forbidden: unable to create new content in namespace ${name} ` +
         "because it is being terminated\n",
     );
-    const waiting = cluster.run(`wait --for=delete namespace/${name} --timeout=20s`);
+    const waiting = cluster.run(`wait --for=delete namespace/${name} --timeout=60s`);
     const namespace = JSON.parse(await cluster.ok(`get namespace ${name} -o json`));
     namespace.spec.finalizers = [];
     await cluster.ok(`replace --raw /api/v1/namespaces/${name}/finalize -f -`, {
@@ -124,15 +124,15 @@ describeKubectl("kubectl delete and wait", (cluster, version) => {
 
     test("for a condition, and for a value", async () => {
       await cluster.ok("run waited --image=i");
-      const ready = cluster.run("wait --for=condition=Ready pod/waited --timeout=20s");
-      const running = cluster.run("wait --for=jsonpath={.status.phase}=Running pod/waited --timeout=20s");
+      const ready = cluster.run("wait --for=condition=Ready pod/waited --timeout=60s");
+      const running = cluster.run("wait --for=jsonpath={.status.phase}=Running pod/waited --timeout=60s");
       await setStatus({ phase: "Running", conditions: [{ type: "Ready", status: "True" }] });
       expect(await ready).toMatchObject({ code: 0, stdout: "pod/waited condition met\n" });
       expect(await running).toMatchObject({ code: 0, stdout: "pod/waited condition met\n" });
     });
 
     test("for something new", async () => {
-      const waiting = cluster.run("wait --for=create configmap/awaited --timeout=20s");
+      const waiting = cluster.run("wait --for=create configmap/awaited --timeout=60s");
       await cluster.ok("create configmap awaited");
       expect(await waiting).toMatchObject({ code: 0, stdout: "configmap/awaited condition met\n" });
     });

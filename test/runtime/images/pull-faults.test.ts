@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createManualClock } from "../../../src/lib/manual-clock.ts";
 import {
   digestOf,
   type FakeRegistry,
@@ -33,6 +35,12 @@ async function start(options: Partial<FakeRegistryOptions> = {}): Promise<FakeRe
 
 const isLayer = (url: string | undefined) => url?.endsWith(digestOf(layer)) ?? false;
 
+/** Until so much of a layer is in the file that the next try goes on from. */
+async function untilWritten(bytes: number, { dataDir } = fixture, of = layer): Promise<void> {
+  const file = join(dataDir, "content/partial", digestOf(of).replace("sha256:", ""));
+  while (statSync(file, { throwIfNoEntry: false })?.size !== bytes) await delay(5);
+}
+
 /** Nothing of the failed pull is left but what a retry goes on from. */
 function expectNothingUnpacked(): void {
   expect(readdirSync(join(fixture.dataDir, "layers"))).toEqual([]);
@@ -43,13 +51,11 @@ function expectNothingUnpacked(): void {
 describe("stalls", () => {
   test("3542-4 a registry that accepts and never answers is no progress", async () => {
     const { reference } = await start({ handle: () => true });
-    const startedAt = Date.now();
     const pull = pullAll(fixture.images, { reference, noProgressTimeoutMs: 500 });
     await expect(pull).rejects.toMatchObject({
       code: "noProgress",
       message: expect.stringContaining("0.5 s"),
     });
-    expect(Date.now() - startedAt).toBeLessThan(2_000);
   });
 
   test.each([
@@ -71,6 +77,8 @@ describe("stalls", () => {
 
   test("3542-4 a trickle is progress", async () => {
     const small = layerOf("f", "x");
+    const clock = createManualClock();
+    const slow = await openImages({ clock });
     const { reference } = await start({
       layers: [small],
       handle: async (request, response) => {
@@ -79,22 +87,43 @@ describe("stalls", () => {
         const head = small.length - 6;
         response.write(small.subarray(0, head));
         for (let i = head; i < small.length; i++) {
-          await delay(300);
+          await untilWritten(i, slow, small);
+          await clock.advance(300);
           response.write(small.subarray(i, i + 1));
         }
         response.end();
         return true;
       },
     });
-    const reports = await pullAll(fixture.images, { reference, noProgressTimeoutMs: 600 });
+    const reports = await pullAll(slow.images, { reference, noProgressTimeoutMs: 600 });
     expect(reports.at(-1)).toMatchObject({ kind: "done", offset: small.length, total: small.length });
+    await slow.remove();
+  });
+
+  test("3542-4 a process that was held up itself reads what has come, and gives up only then", async () => {
+    const { reference } = await start({
+      handle: async (request, response) => {
+        if (!isLayer(request.url)) return false;
+        response.writeHead(200, { "content-length": layer.length });
+        response.write(layer.subarray(0, 500_000));
+        await untilWritten(500_000);
+        await new Promise((sent) => response.write(layer.subarray(500_000, 500_001), sent));
+        // Nothing in this process runs, the pull's timer neither.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+        await untilWritten(500_001);
+        response.end(layer.subarray(500_001));
+        return true;
+      },
+    });
+    const reports = await pullAll(fixture.images, { reference, noProgressTimeoutMs: 1_000 });
+    expect(reports.at(-1)).toMatchObject({ kind: "done", offset: layer.length });
   });
 });
 
 describe("cut connections", () => {
   function cutAt(bytes: number, times: number): FakeRegistryOptions["handle"] {
     let cuts = 0;
-    return (request, response) => {
+    return async (request, response) => {
       if (!isLayer(request.url) || cuts >= times) return false;
       cuts++;
       const start = Number(/bytes=(\d+)/.exec(request.headers.range ?? "")?.[1] ?? 0);
@@ -102,7 +131,10 @@ describe("cut connections", () => {
         "content-length": layer.length - start,
         ...(start > 0 && { "content-range": `bytes ${start}-${layer.length - 1}/${layer.length}` }),
       });
-      response.write(layer.subarray(start, start + bytes), () => setTimeout(() => response.destroy(), 50));
+      response.write(layer.subarray(start, start + bytes));
+      // What has come and is not yet written is lost with the connection.
+      await untilWritten(start + bytes);
+      response.destroy();
       return true;
     };
   }
@@ -132,14 +164,21 @@ describe("cut connections", () => {
   });
 
   test("a pull that failed is gone on from by the next", async () => {
-    const { reference, requests } = await start({ handle: cutAt(500_000, 1) });
+    let first = true;
+    const { reference, requests } = await start({
+      handle: (request, response) => {
+        if (!isLayer(request.url) || !first) return false;
+        first = false;
+        response.writeHead(200, { "content-length": layer.length }).write(layer.subarray(0, 500_000));
+        return true;
+      },
+    });
     const abort = new AbortController();
-    const first = pullAll(fixture.images, { reference, signal: abort.signal });
-    first.catch(() => {});
-    await expect.poll(() => requests.filter(({ path }) => isLayer(path)).length).toBeGreaterThan(0);
-    await delay(100);
+    const failing = pullAll(fixture.images, { reference, signal: abort.signal });
+    failing.catch(() => {});
+    await untilWritten(500_000);
     abort.abort();
-    await expect(first).rejects.toMatchObject({ code: "cancelled" });
+    await expect(failing).rejects.toMatchObject({ code: "cancelled" });
     await pullAll(fixture.images, { reference });
     expect(requests.at(-1)?.range).toBe("bytes=500000-");
   });
@@ -192,6 +231,20 @@ describe("authorization", () => {
     await expect(pullAll(fixture.images, { reference })).rejects.toMatchObject({ code: "unauthorized" });
     const auth = { username: "me", password: "secret" };
     expect(await pullAll(fixture.images, { reference, auth })).toHaveLength(1);
+  });
+
+  test("basic, as docker's configuration file has it, also when it was written since the start", async () => {
+    const { reference, host } = await start({
+      handle: (request, response) => {
+        if (request.headers.authorization === basic) return false;
+        response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
+        return true;
+      },
+    });
+    await expect(pullAll(fixture.images, { reference })).rejects.toMatchObject({ code: "unauthorized" });
+    const auths = { [`http://${host}/v2/`]: { auth: basic.slice("Basic ".length) } };
+    await writeFile(join(fixture.dataDir, "no-docker-config.json"), JSON.stringify({ auths }));
+    expect(await pullAll(fixture.images, { reference })).toHaveLength(1);
   });
 
   test.each([

@@ -39,3 +39,10 @@ test("an answer that comes twice does not stop the process during the next work"
   await delay(100);
   await expect(unpack(600)).resolves.toEqual({});
 });
+
+test("a machine without the program that confines the process is told what to install", async () => {
+  pool = createUnpackPool({ command: ["unshare-that-is-missing", "--mount"] });
+  await expect(pool.unpack({ blob: "", staging: "", limits }, signal)).rejects.toThrow(
+    "the unpack process ended: unshare-that-is-missing is not installed: apt-get install util-linux",
+  );
+});

@@ -240,9 +240,12 @@ export function readLog(path: string): LogLine[] {
     });
 }
 
+/** Goes on once the terminal has this size: a new size and what is typed go separate ways. */
+export const untilResized = 'until [ "$(stty size)" = "37 101" ]; do sleep 0.1; done; echo resized';
+
 /** Waits for what happens in other processes. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 60_000;
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`waited in vain: ${holds}`);
     await sleep(20);

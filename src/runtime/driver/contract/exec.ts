@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { type ContractBench, until } from "./bench.ts";
+import { type ContractBench, until, untilResized } from "./bench.ts";
 
 export function describeExec(bench: () => ContractBench): void {
   describe("exec", () => {
@@ -33,7 +33,7 @@ export function describeExec(bench: () => ContractBench): void {
     it("gives a terminal with a size", async () => {
       const spec = await bench().started({ args: ["sleep", "100"] });
       const process = await bench().driver.exec(spec.id, {
-        args: ["sh", "-c", "read x; stty size; echo got $x; exit 4"],
+        args: ["sh", "-c", `${untilResized}; read x; echo got $x; exit 4`],
         terminal: true,
         stdin: true,
       });
@@ -41,12 +41,11 @@ export function describeExec(bench: () => ContractBench): void {
       process.stdout.on("data", (chunk) => {
         out += String(chunk);
       });
-      await sleep(300);
+      process.stdout.resume();
       await process.resize(101, 37);
-      await sleep(100);
+      await until(() => out.includes("resized"));
       process.stdin?.write("word\n");
       expect(await process.exitCode).toBe(4);
-      expect(out).toMatch(/37 101/);
       expect(out).toMatch(/got word/);
     });
 
@@ -97,6 +96,23 @@ export function describeExec(bench: () => ContractBench): void {
       expect(await child.exitCode).toBe(137);
       await until(() => sleepers().length === 0);
       expect((await bench().driver.state(spec.id)).kind).toBe("running");
+    });
+
+    it("leaves no dead process behind when it is killed", async () => {
+      const spec = await bench().started({ args: ["sleep", "100"] });
+      for (let round = 0; round < 5; round++) {
+        const child = await bench().driver.exec(spec.id, {
+          args: ["sh", "-c", "echo runs; exec sleep 1000"],
+          terminal: false,
+          stdin: false,
+        });
+        child.stderr?.resume();
+        await once(child.stdout, "data");
+        await child.kill();
+        const { out } = await bench().exec(spec.id, ["ps", "-o", "stat,args"]);
+        expect(out).toContain("sleep 100");
+        expect(out).not.toMatch(/^Z/m);
+      }
     });
   });
 }

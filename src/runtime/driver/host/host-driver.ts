@@ -30,6 +30,7 @@ import { checkProgram, execHost } from "./host-exec.ts";
 import { prepareDev, prepareTools } from "./host-tools.ts";
 import { initScriptPath, launchContainer } from "./launch-container.ts";
 import { makeCgroup } from "./make-cgroup.ts";
+import { checkPrograms } from "./needed-programs.ts";
 import { planHostMounts } from "./plan-host-mounts.ts";
 
 export interface HostDriverOptions {
@@ -41,6 +42,7 @@ export interface HostDriverOptions {
 /** Containers with util-linux alone: namespaces, a changed root, cgroups, and a shell each as monitor. */
 export async function createHostDriver(options: HostDriverOptions): Promise<Driver> {
   const { layout, clock } = options;
+  checkPrograms();
   const state = await openStateDir(options.stateDir);
   const toolsDir = join(options.stateDir, "sealed-tools");
   const devDir = join(options.stateDir, "dev");

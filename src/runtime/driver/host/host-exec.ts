@@ -4,9 +4,10 @@ import type { ContainerSpec, ExecOptions, ExecProcess } from "../driver.ts";
 import { DriverError } from "../driver-error.ts";
 import { spawnExec } from "../exec-process.ts";
 import { type CgroupLayout, cgroupDirs } from "../linux/cgroup-layout.ts";
-import { killTree, removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
+import { removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
 import { makeExecCgroup } from "../linux/exec-cgroup.ts";
-import { stillRunning, withDescendants } from "../linux/process-info.ts";
+import { killExec } from "../linux/kill-exec.ts";
+import { withDescendants } from "../linux/process-info.ts";
 import { withoutInheritedFiles } from "../monitor/close-inherited.ts";
 import { completeEnv } from "../oci/build-oci-config.ts";
 import type { MachineFacts } from "../oci/gather-facts.ts";
@@ -50,7 +51,7 @@ export function execHost(exec: HostExec): ExecProcess {
     explain: (said) => said.trim(),
     killInside: async (shell) => {
       const processes = () => [...withDescendants([shell]), ...(group ? treeProcesses(group.dir) : [])];
-      await killTree(() => stillRunning(processes()), clock);
+      await killExec({ outermost: shell, processes, clock });
     },
     onEnd: () => {
       if (group) removeTree(group.dir);

@@ -1,34 +1,17 @@
 import { chmod, copyFile, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { DriverError } from "../driver-error.ts";
 import { findProgram } from "../find-program.ts";
 import { mustRun } from "../run-command.ts";
+import { carriedPrograms } from "./needed-programs.ts";
 import { nameServiceFile, sealProgram, toolsInside } from "./seal-program.ts";
-
-/** Programs that run after the root has changed, with the host's libraries. */
-const carried = ["setpriv", "env", "umount", "rmdir"];
-/** Programs that run before that. */
-const needed = [
-  "unshare",
-  "nsenter",
-  "mount",
-  "pivot_root",
-  "mknod",
-  "findmnt",
-  "script",
-  "prlimit",
-  "sh",
-  "dd",
-];
 
 /**
  * Once the root has changed the host's programs are out of reach, and images need not have any. So they are copied
  * once, with the loader and the libraries they need, into a directory that every container sees read-only.
  */
 export async function prepareTools(dir: string): Promise<void> {
-  checkPrograms();
   await replaceDir(dir, async (making) => {
-    for (const name of carried) {
+    for (const name of carriedPrograms) {
       const path = findProgram(name) ?? name;
       await carry(path, join(making, name));
       for (const library of parseLdd(await mustRun("ldd", [path]))) {
@@ -71,11 +54,6 @@ export async function prepareDev(dir: string): Promise<void> {
     for (const [name, target] of Object.entries(deviceLinks)) await symlink(target, join(making, name));
     for (const name of ["pts", "shm", "mqueue", ".kindling", ".old-root"]) await mkdir(join(making, name));
   });
-}
-
-function checkPrograms(): void {
-  const missing = [...carried, ...needed].filter((name) => !findProgram(name));
-  if (missing.length > 0) throw new DriverError("unsupported", `not installed: ${missing.join(", ")}`);
 }
 
 /** Whoever finds the directory finds all of it. */

@@ -5,9 +5,10 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { ExecOptions, ExecProcess } from "../driver.ts";
 import { spawnExec } from "../exec-process.ts";
 import type { CgroupLayout } from "../linux/cgroup-layout.ts";
-import { killTree, removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
+import { removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
 import { makeExecCgroup } from "../linux/exec-cgroup.ts";
-import { stillRunning, withDescendants } from "../linux/process-info.ts";
+import { killExec } from "../linux/kill-exec.ts";
+import { withDescendants } from "../linux/process-info.ts";
 import type { OciConfig } from "./oci-config.ts";
 import { type OciRuntime, readableComplaint } from "./oci-runtime.ts";
 import { reapedCommand } from "./reaped-command.ts";
@@ -70,7 +71,7 @@ export async function execOci(exec: OciExec): Promise<ExecProcess> {
         ...withDescendants([pid, ...insidePid(pidFile)]),
         ...(group ? treeProcesses(group.dir) : []),
       ];
-      await killTree(() => stillRunning(processes()), clock);
+      await killExec({ outermost: pid, processes, clock });
     },
     onEnd: () => {
       hasStarted();

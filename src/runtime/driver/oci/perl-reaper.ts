@@ -1,7 +1,7 @@
 import { findProgram } from "../find-program.ts";
 
-/** The numbers of system calls that Node cannot make and Perl only by number. */
-const numbers: Readonly<Record<string, { prctl: number; recvmsg: number }>> = {
+/** The numbers of system calls that Node cannot make and Perl only by number. Exported for its test. */
+export const systemCallNumbers: Readonly<Record<string, { prctl: number; recvmsg: number }>> = {
   x64: { prctl: 157, recvmsg: 47 },
   arm64: { prctl: 167, recvmsg: 212 },
 };
@@ -28,14 +28,17 @@ sub ended { my ($status) = @_; return $status & 127 ? 128 + ($status & 127) : $s
 export const waitForProgram = `
 for (;;) {
   my $gone = wait;
-  exit(ended($?)) if $gone == $pid;
   exit(137) if $gone < 0;
+  next unless $gone == $pid;
+  my $status = $?;
+  1 while waitpid(-1, 1) > 0;
+  exit(ended($status));
 }
 `;
 
 /** Perl and the numbers it needs; undefined where there is none. */
 export function findReaper(): { perl: string; prctl: number; recvmsg: number } | undefined {
   const perl = findProgram("perl");
-  const known = numbers[process.arch];
+  const known = systemCallNumbers[process.arch];
   return perl && known ? { perl, ...known } : undefined;
 }

@@ -1,45 +1,47 @@
-// One pull by our images in a process of its own, so that its time and peak memory are its own; prints JSON.
+// Our images behind a socket in a process of their own, so that CPU time and peak memory are theirs: says that it is
+// ready, serves, and prints JSON when its input ends.
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import type { ReportGranularity } from "../../src/cri/report-meter.ts";
+import { ImageServiceService } from "../../src/cri/generated/cri.ts";
+import { listenOnSocket } from "../../src/cri/listen-on-socket.ts";
+import { serveCalls } from "../../src/cri/serve-call.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
 import { createImages } from "../../src/runtime/image/create-images.ts";
+import { pullImageWithProgress } from "../../src/runtime/rpc/pull-image-with-progress.ts";
+import { toStatus } from "../../src/runtime/rpc/to-status.ts";
 import { watchLoopPauses } from "./loop-pauses.ts";
 
 const { values: args } = parseArgs({
   options: {
     "data-dir": { type: "string", default: "" },
     "unpack-program": { type: "string", default: "" },
-    reference: { type: "string", default: "" },
-    "interval-bytes": { type: "string", default: "0" },
+    listen: { type: "string", default: "" },
   },
 });
-const intervalBytes = Number(args["interval-bytes"]);
-const granularity: ReportGranularity = intervalBytes > 0 ? { kind: "size", intervalBytes } : { kind: "none" };
 const images = await createImages({ dataDir: args["data-dir"], unpackProgram: args["unpack-program"] });
-const signal = new AbortController().signal;
+const calls = { pullImageWithProgress: pullImageWithProgress({ images }) };
+const server = await listenOnSocket(args.listen, {
+  runtime: {},
+  images: serveCalls(ImageServiceService, calls, { logger: silentLogger, toStatus }),
+});
 const loop = watchLoopPauses();
 const cpuBefore = process.cpuUsage();
-const startedAt = performance.now();
-let reports = 0;
-for await (const _report of images.pull({ reference: args.reference, granularity, signal })) reports++;
-const ms = performance.now() - startedAt;
+console.log("ready");
+for await (const _input of process.stdin);
 const cpu = process.cpuUsage(cpuBefore);
 const pauses = loop.stop();
 const own = peakKiB(process.pid);
 const helpers = descendants(process.pid).map(peakKiB);
-const [daemonMiB, allMiB] = [own / 1024, (own + sum(helpers)) / 1024];
-const cpuMs = (cpu.user + cpu.system) / 1_000;
 console.log(
   JSON.stringify({
-    ms,
-    reports,
-    cpuMs,
-    daemonMiB,
-    allMiB,
+    cpuMs: (cpu.user + cpu.system) / 1_000,
+    daemonMiB: own / 1_024,
+    allMiB: (own + sum(helpers)) / 1_024,
     pauseMs: pauses.longestMs,
     p99PauseMs: pauses.p99Ms,
   }),
 );
+await server.close();
 await images.close();
 
 function peakKiB(pid: number): number {

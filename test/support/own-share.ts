@@ -1,0 +1,35 @@
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+// Test files run beside each other on one machine: each worker takes ports and addresses from a share of its own. A
+// look at the machine alone would not do, as host ports of pods are rules that no socket shows.
+
+const shares = 4;
+const share = Number(process.env.VITEST_POOL_ID ?? 0) % shares;
+const firstPort = 20_000;
+const portsPerShare = 3_000;
+const taken = new Set<number>();
+
+/** A port that nobody listens on, below those that outgoing connections take: it is still free for a restart. */
+export async function ownPort(): Promise<number> {
+  for (;;) {
+    const port = firstPort + share * portsPerShare + randomInt(portsPerShare);
+    if (taken.has(port)) continue;
+    const probe = createServer().listen(port);
+    try {
+      await once(probe, "listening");
+    } catch {
+      continue;
+    }
+    taken.add(port);
+    probe.close();
+    await once(probe, "close");
+    return port;
+  }
+}
+
+/** The first three numbers of the addresses of a network: `10.212.7`. */
+export function ownRange(): string {
+  return `10.${200 + share * 12 + randomInt(12)}.${randomInt(256)}`;
+}
