@@ -29,7 +29,7 @@ export async function ownPort(): Promise<number> {
   }
 }
 
-/** The first three numbers of the addresses of a network: `10.212.7`. */
+/** The first three numbers of the addresses of a network, `10.32.7`: below what clusters choose by themselves. */
 export function ownRange(): string {
-  return `10.${200 + share * 12 + randomInt(12)}.${randomInt(256)}`;
+  return `10.${20 + share * 12 + randomInt(12)}.${randomInt(256)}`;
 }

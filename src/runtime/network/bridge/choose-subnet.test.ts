@@ -18,8 +18,12 @@ describe("chooseSubnet", () => {
     expect(chooseSubnet(parseRoutes(routes, { exceptDevice: "other" }))).toEqual(parseSubnet("10.92.0.0/16"));
   });
 
-  test("bridges of other numbers begin elsewhere", () => {
-    expect(formatSubnet(chooseSubnet([], 1) ?? parseSubnet("0.0.0.0/0"))).toBe("10.89.0.0/16");
+  test("bridges of other numbers begin elsewhere, also where the first ranges are taken", () => {
+    const taken = Array.from({ length: 10 }, (_, i) => parseSubnet(`10.${88 + i}.0.0/16`));
+    const chosen = Array.from({ length: 12 }, (_, number) => chooseSubnet(taken, number));
+    const names = chosen.map((subnet) => formatSubnet(subnet ?? parseSubnet("0.0.0.0/0")));
+    expect(new Set(names).size).toBe(12);
+    expect(names.slice(0, 2)).toEqual(["10.98.0.0/16", "10.201.0.0/16"]);
   });
 
   test("finds none where everything is in use", () => {

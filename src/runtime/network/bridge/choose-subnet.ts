@@ -1,5 +1,8 @@
 import { parseAddress, parseSubnet, type Subnet, subnetsOverlap } from "./ipv4.ts";
 
+/** Far enough that the first choices of one bridge, some of them taken, are not those of the next. */
+const rangesApart = 113;
+
 /**
  * The first private range for pods that no route of this machine leads to. Bridges of different numbers begin their
  * search at different ranges: two daemons that start at the same time do not take the same.
@@ -8,7 +11,7 @@ export function chooseSubnet(routes: readonly Subnet[], bridgeNumber = 0): Subne
   const tens = Array.from({ length: 168 }, (_, i) => `10.${88 + i}.0.0/16`);
   const others = Array.from({ length: 16 }, (_, i) => `172.${16 + i}.0.0/16`);
   const all = [...tens, ...others];
-  const first = bridgeNumber % all.length;
+  const first = (bridgeNumber * rangesApart) % all.length;
   return [...all.slice(first), ...all.slice(0, first)]
     .map(parseSubnet)
     .find((candidate) => !routes.some((route) => subnetsOverlap(route, candidate)));
