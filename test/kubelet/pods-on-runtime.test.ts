@@ -270,10 +270,20 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
     const { node } = host;
     const { lines, mount, volume } = await recorded("order");
     const once = (name: string) => shell(`echo ${name} >> /records/order`, { name, ...mount });
+    // What runs has not said so yet: the next one waits for a hook that sees it.
     const stays = (name: string, more: object = {}) =>
       shell(
-        `echo ${name} up >> /records/order; trap 'echo ${name} down >> /records/order; exit 0' TERM; while :; do sleep 0.05; done`,
-        { name, ...mount, ...more },
+        `trap 'echo ${name} down >> /records/order; exit 0' TERM; echo ${name} up >> /records/order; while :; do sleep 0.05; done`,
+        {
+          ...{ name, ...mount, ...more },
+          lifecycle: {
+            postStart: {
+              exec: {
+                command: ["sh", "-c", `until grep -q '${name} up' /records/order; do sleep 0.05; done`],
+              },
+            },
+          },
+        },
       );
     await node.run("ordered", {
       terminationGracePeriodSeconds: 20,
