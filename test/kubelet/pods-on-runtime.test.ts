@@ -185,16 +185,23 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
   test("hooks: postStart, and preStop before the stop signal, whatever each is", async () => {
     const { node } = host;
     const { lines, mount, volume } = await recorded("hooks");
-    const say = (word: string) => ({ exec: { command: ["sh", "-c", `echo ${word} >> /records/hooks`] } });
+    // Signals and requests come to who is there to hear them.
+    const once = (condition: string) => `until ${condition}; do sleep 0.05; done`;
+    const say = (word: string, condition = "true") => ({
+      exec: { command: ["sh", "-c", `${once(condition)}; echo ${word} >> /records/hooks`] },
+    });
     // Longer than the test waits: none ends by its being over.
     const terminationGracePeriodSeconds = 300;
     await node.run("hooks", {
       terminationGracePeriodSeconds,
       containers: [
-        shell("trap 'echo TERM >> /records/hooks; exit 0' TERM; while :; do sleep 0.1; done", {
-          ...mount,
-          lifecycle: { postStart: say("postStart"), preStop: say("preStop") },
-        }),
+        shell(
+          "trap 'echo TERM >> /records/hooks; exit 0' TERM; touch /listens; while :; do sleep 0.1; done",
+          {
+            ...mount,
+            lifecycle: { postStart: say("postStart", "test -e /listens"), preStop: say("preStop") },
+          },
+        ),
       ],
       ...volume,
     });
@@ -205,12 +212,13 @@ describeWithTool("busybox", "pods on our runtime, under our kubelet", () => {
     // A server that answers once, to the hook, and only then lets the container end.
     const { lines: heard, ...asked } = await recorded("asked");
     const httpGet = { path: "/bye?from=hook", port: 8_080, httpHeaders: [{ name: "X-Word", value: "ciao" }] };
+    const listening = { exec: { command: ["sh", "-c", once("grep -q :1F90 /proc/net/tcp /proc/net/tcp6")] } };
     await node.run("asked", {
       terminationGracePeriodSeconds,
       containers: [
         shell(
           `printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n' > /answer; while :; do nc -l -p 8080 < /answer >> /records/asked; done & trap 'echo TERM >> /records/asked; exit 0' TERM; while :; do sleep 0.1; done`,
-          { ...asked.mount, lifecycle: { preStop: { httpGet } } },
+          { ...asked.mount, lifecycle: { postStart: listening, preStop: { httpGet } } },
         ),
       ],
       ...asked.volume,
