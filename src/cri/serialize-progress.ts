@@ -1,8 +1,8 @@
 import type { LayerProgress, PullImageWithProgressResponse, UInt64Value } from "./generated/cri.ts";
 
-// A pull may be asked for a report each megabyte, and encoding by the generated code was most of what a report cost:
-// a third of a millisecond with four layers, ten times that with forty while the code is new to the machine. Here a
-// layer that stood still since the last report is not encoded again, and the others go into one buffer.
+// A pull may be asked for a report each megabyte, and encoding by the generated code was most of what a report of many
+// layers cost: 1.4 ms of CPU with forty, where sending takes 0.2. Here a layer that stood still since the last report is
+// not encoded again, and the others are written straight into a buffer.
 
 /** Tags of the fields, which a report and its layers have alike but for the last. */
 const [name, offset, total, details, stage] = [0x0a, 0x12, 0x1a, 0x22, 0x22];

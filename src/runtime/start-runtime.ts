@@ -41,6 +41,7 @@ export interface RunningRuntime {
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const { dataDir, listen, logger, clock = systemClock, config = noConfig } = options;
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
+  // For all that is run from here on, by name: shells and their scripts too.
   process.env.PATH = searchPath();
   const claim = await claimDataDir(dataDir);
   const stopping = new AbortController();
