@@ -5,6 +5,7 @@ import { DriverError } from "./driver-error.ts";
 import type { CgroupLayout } from "./linux/cgroup-layout.ts";
 import { cgroupProcesses, killTree, removeCgroup } from "./linux/cgroup-tree.ts";
 import { findProcesses, isAlive, stillRunning, withDescendants } from "./linux/process-info.ts";
+import { removeWithMounts } from "./linux/remove-with-mounts.ts";
 
 export interface Removal {
   readonly containerId: string;
@@ -39,7 +40,7 @@ export async function removeContainer(removal: Removal): Promise<void> {
   if (stuck.length > 0) {
     throw new DriverError("failed", `cgroups of container ${containerId} stay: ${stuck.join(", ")}`);
   }
-  for (const path of removal.also) await rm(path, { recursive: true, force: true });
+  for (const path of removal.also) await removeWithMounts(path);
   await rm(files.exit, { force: true });
   // Last: as long as it is there, `list` names the container and `remove` can be tried again.
   await rm(files.dir, { recursive: true, force: true });
