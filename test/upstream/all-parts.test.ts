@@ -33,6 +33,9 @@ describe.runIf(isThere)(isThere ? title : `${title} [needs kube-apiserver on the
     runtime = await startCriRuntime({ driver: hasTool("runc") ? "oci" : "host" });
     admin = await upstream.accessOf("admin", "system:masters");
     kubectl = createKubectl(admin);
+    // As installers of upstream do: kubelets ask what the server itself may.
+    const role = ["--clusterrole=system:kubelet-api-admin", "--user=kube-apiserver-kubelet-client"];
+    await kubectl.ok(["create", "clusterrolebinding", "kubelet-client", ...role]);
     const config = join(folder, "kubelet.json");
     const authentication = { x509: { clientCAFile: upstream.caFile } };
     const kind = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
@@ -67,9 +70,9 @@ describe.runIf(isThere)(isThere ? title : `${title} [needs kube-apiserver on the
   };
 
   test("a pod with a startup probe becomes Ready; logs and exec go through the server", async () => {
-    const startupProbe = { exec: { command: ["test", "-e", "/tmp/up"] }, periodSeconds: 1 };
+    const startupProbe = { exec: { command: ["cat", "/up"] }, periodSeconds: 1 };
     await expect.poll(async () => (await kubectl.run("get serviceaccount default")).code).toBe(0);
-    await apply(podOf("web", shell(`echo hello; touch /tmp/up; ${untilTold}`, { startupProbe })));
+    await apply(podOf("web", shell(`echo hello; echo > /up; ${untilTold}`, { startupProbe })));
     await kubectl.ok("wait --for=condition=Ready pod/web --timeout=100s");
     expect(await conditionOf("web", "PodReadyToStartContainers")).toMatchObject({ status: "True" });
     expect(await kubectl.ok("logs web")).toBe("hello\n");
