@@ -1,5 +1,5 @@
 import { access, constants } from "node:fs/promises";
-import { type CgroupLayout, cgroupDirs, detectCgroupLayout } from "../runtime/driver/linux/cgroup-layout.ts";
+import { type CgroupLayout, cgroupDirs, detectCgroupLayout } from "../lib/cgroup/cgroup-layout.ts";
 
 export interface CgroupProblem {
   /** Whether containers could not run at all. */

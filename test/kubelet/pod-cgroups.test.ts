@@ -1,18 +1,21 @@
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Pod } from "../../src/api/objects.ts";
-import { findHierarchies } from "../../src/kubelet/cgroup/find-hierarchies.ts";
+import { cgroupDirs, controllerDir, detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { containerIdOf, shell, untilTold, useRuntimeNode } from "../support/runtime-node.ts";
 import { isReady } from "../support/simulated-node.ts";
 import { describeWithTool } from "../support/tools.ts";
 
-const hierarchies = findHierarchies(readFileSync("/proc/self/mountinfo", "utf8"));
+const layout = detectCgroupLayout();
+const version = layout.kind === "v2" ? 2 : 1;
+const cpu = controllerDir(layout, "cpu", "/") ?? "";
+const memory = controllerDir(layout, "memory", "/") ?? "";
 
 function canMakeCgroups(): boolean {
   try {
-    accessSync(hierarchies?.memory ?? "/nowhere", constants.W_OK);
+    accessSync(memory || "/nowhere", constants.W_OK);
     return true;
   } catch {
     return false;
@@ -26,7 +29,6 @@ describe.skipIf(!canMakeCgroups())("cgroups of pods (skipped where none can be m
 
 function suite(driver: "host" | "oci"): void {
   const host = useRuntimeNode({ driver });
-  const { version, cpu, memory, roots } = hierarchies ?? { version: 1, cpu: "", memory: "", roots: [] };
 
   /** The kubelets' own cgroups below /kindling that have one for this pod, and where it is in there. */
   async function cgroupOf(pod: Pod, className: string): Promise<string | undefined> {
@@ -78,7 +80,7 @@ function suite(driver: "host" | "oci"): void {
       await host.node.untilGone(name);
     }
     for (const cgroup of [ofFixed, ofSome, ofNone]) {
-      expect(roots.filter((root) => existsSync(join(root, cgroup)))).toEqual([]);
+      expect(cgroupDirs(layout, cgroup).filter(existsSync)).toEqual([]);
     }
   });
 
@@ -106,8 +108,6 @@ function suite(driver: "host" | "oci"): void {
     await host.node.stop();
     await host.node.client.delete("pods", { namespace: "default", name: "left" }, { gracePeriodSeconds: 0 });
     await host.node.start();
-    await expect
-      .poll(() => roots.filter((root) => existsSync(join(root, cgroup))), { timeout: 20_000 })
-      .toEqual([]);
+    await expect.poll(() => cgroupDirs(layout, cgroup).filter(existsSync), { timeout: 20_000 }).toEqual([]);
   });
 }

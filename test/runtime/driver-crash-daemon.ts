@@ -1,9 +1,10 @@
 // A daemon to be killed: makes, starts, stops and removes containers until somebody ends it.
+
+import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { ContainerSpec } from "../../src/runtime/driver/driver.ts";
 import { findProgram } from "../../src/runtime/driver/find-program.ts";
 import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
-import { detectCgroupLayout } from "../../src/runtime/driver/linux/cgroup-layout.ts";
 import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";
 
 const [kind = "", stateDir = "", specText = "{}"] = process.argv.slice(2);

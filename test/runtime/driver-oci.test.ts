@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createContractBench, readLog } from "../../src/runtime/driver/contract/bench.ts";
 import { describeDriverContract } from "../../src/runtime/driver/driver.contract.ts";
 import type { Driver } from "../../src/runtime/driver/driver.ts";
-import { detectCgroupLayout } from "../../src/runtime/driver/linux/cgroup-layout.ts";
 import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";
 import { findReaper } from "../../src/runtime/driver/oci/perl-reaper.ts";
 import { describeWithTool, toolPath } from "../support/tools.ts";

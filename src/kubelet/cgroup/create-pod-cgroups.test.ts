@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Pod } from "../../api/objects.ts";
+import { parseCgroupLayout } from "../../lib/cgroup/cgroup-layout.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
 import { defaultCpuSettings } from "../container/linux-resources.ts";
 import { makePod } from "../container/make-pod.fixture.ts";
-import { createPodCgroups } from "./create-pod-cgroups.ts";
+import { createPodCgroups, type PodCgroupsOptions } from "./create-pod-cgroups.ts";
 
 let folder: string;
 const lines: string[] = [];
@@ -24,19 +25,27 @@ async function open(version: 1 | 2, pods: readonly Pod[], driver: "cgroupfs" | "
   const mounts = version === 2 ? [line("", "cgroup2")] : [line("cpu", "cgroup"), line("memory", "cgroup")];
   if (version === 1)
     for (const name of ["cpu", "memory"]) await mkdir(join(folder, name), { recursive: true });
-  return createPodCgroups({
+  return createWith({
     settings: { driver, root: "/own/n1" },
+    pods: () => pods,
+    layout: parseCgroupLayout(mounts.join("\n")),
+  });
+}
+
+function createWith(options: Partial<PodCgroupsOptions>) {
+  return createPodCgroups({
+    settings: { driver: "cgroupfs", root: "/own" },
     ownRoot: true,
     cpu: defaultCpuSettings,
     cpus: 4,
-    pods: () => pods,
+    pods: () => [],
     clock: createManualClock(),
     logger: createLogger({
       format: "text",
       level: "warn",
       destination: { write: (text: string) => lines.push(text) },
     }),
-    mountinfo: mounts.join("\n"),
+    ...options,
   });
 }
 
@@ -66,26 +75,23 @@ test("version 2: every cgroup above hands its controllers down", async () => {
   expect(await read("own/n1/kubepods/besteffort/podu-1/cpu.weight")).toBe("1");
 });
 
-test("where they cannot be made the runtime has its way, which is said once", async () => {
-  await rm(folder, { recursive: true });
+test.each([
   // A file where the hierarchy should be: nothing can be made below it.
-  const cgroups = await createPodCgroups({
-    settings: { driver: "cgroupfs", root: "/own" },
-    ownRoot: true,
-    cpu: defaultCpuSettings,
-    cpus: 1,
-    pods: () => [],
-    clock: createManualClock(),
-    logger: createLogger({
-      format: "text",
-      level: "warn",
-      destination: { write: (text: string) => lines.push(text) },
-    }),
-    mountinfo: "30 24 0:26 / /proc/version rw - cgroup2 cgroup2 rw",
-  });
+  {
+    where: "they cannot be made",
+    layout: { kind: "v2", v1: {}, unified: "/proc/version" } as const,
+    said: "pods get no cgroups of their own",
+  },
+  {
+    where: "a controller is missing",
+    layout: parseCgroupLayout("30 24 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu"),
+    said: "there are no cgroups for pods here",
+  },
+])("where $where the runtime has its way, which is said once", async ({ layout, said }) => {
+  const cgroups = await createWith({ layout });
   expect(await cgroups.parentOf(makePod())).toBe("");
   await cgroups.remove("u-1");
-  expect(lines.filter((text) => text.includes("pods get no cgroups of their own"))).toHaveLength(1);
+  expect(lines.filter((text) => text.includes(said))).toHaveLength(1);
 });
 
 test("systemd makes its slices itself", async () => {

@@ -1,15 +1,20 @@
 import { execFile } from "node:child_process";
-import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Pod } from "../../api/objects.ts";
+import {
+  type CgroupLayout,
+  cgroupDirs,
+  controllerDir,
+  detectCgroupLayout,
+} from "../../lib/cgroup/cgroup-layout.ts";
+import { childrenOf, removeCgroup } from "../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { type CpuSettings, cpuShares } from "../container/linux-resources.ts";
 import { type CgroupSettings, cgroupParent, kubepodsCgroup } from "./cgroup-parent.ts";
-import { type CgroupHierarchies, findHierarchies } from "./find-hierarchies.ts";
 import { burstableLimits, type CgroupLimits, cgroupWrites, podLimits } from "./pod-limits.ts";
-import { removeCgroups, subdirectories } from "./remove-cgroups.ts";
 
 /** One cgroup for each pod, in which the runtime makes those of its containers. */
 export interface PodCgroups {
@@ -34,7 +39,8 @@ export interface PodCgroupsOptions {
   readonly pods: () => readonly Pod[];
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly mountinfo?: string;
+  /** This machine's unless told. */
+  readonly layout?: CgroupLayout;
 }
 
 /** The runtime decides where containers are. */
@@ -48,15 +54,15 @@ export const noPodCgroups: PodCgroups = {
 export async function createPodCgroups(options: PodCgroupsOptions): Promise<PodCgroups> {
   const { settings, logger } = options;
   if (settings.driver === "systemd") return systemdCgroups(settings);
-  const mountinfo = options.mountinfo ?? (await readFile("/proc/self/mountinfo", "utf8"));
-  const hierarchies = findHierarchies(mountinfo);
-  if (!hierarchies) {
+  const layout = options.layout ?? detectCgroupLayout();
+  const [cpu, memory] = [controllerDir(layout, "cpu", "/"), controllerDir(layout, "memory", "/")];
+  if (!cpu || !memory) {
     logger.warn(
       "there are no cgroups for pods here: their containers have those that the runtime gives them",
     );
     return noPodCgroups;
   }
-  const cgroups = directoryCgroups(options, hierarchies);
+  const cgroups = directoryCgroups(options, layout, { cpu, memory });
   try {
     await cgroups.prepare();
     return cgroups;
@@ -90,21 +96,25 @@ function systemdCgroups(settings: CgroupSettings): PodCgroups {
 
 const classes = [[], ["burstable"], ["besteffort"]] as const;
 
-function directoryCgroups(options: PodCgroupsOptions, hierarchies: CgroupHierarchies) {
+function directoryCgroups(
+  options: PodCgroupsOptions,
+  layout: CgroupLayout,
+  roots: Readonly<Record<"cpu" | "memory", string>>,
+) {
   const { settings, cpu, logger } = options;
-  const { version, roots } = hierarchies;
+  const version = layout.kind === "v2" ? 2 : 1;
   const made = new Map<string, Promise<string>>();
   const classShares = new Map<string, number>();
   const below = (...names: readonly string[]) => kubepodsCgroup(settings, names);
   const own = options.ownRoot ? stepsTo(below()) : [below()];
 
   async function make(cgroup: string, limits: CgroupLimits): Promise<void> {
-    for (const root of new Set([hierarchies.cpu, hierarchies.memory])) {
+    for (const root of new Set([roots.cpu, roots.memory])) {
       await mkdir(join(root, cgroup), { recursive: true });
     }
-    if (version === 2) await handControllersDown(hierarchies.cpu, dirname(cgroup));
+    if (version === 2) await handControllersDown(roots.cpu, dirname(cgroup));
     for (const { controller, file, value } of cgroupWrites(version, limits, cpu)) {
-      await writeFile(join(hierarchies[controller], cgroup, file), value);
+      await writeFile(join(roots[controller], cgroup, file), value);
     }
   }
 
@@ -126,9 +136,9 @@ function directoryCgroups(options: PodCgroupsOptions, hierarchies: CgroupHierarc
   async function remove(podUid: string): Promise<void> {
     made.delete(podUid);
     const places = classes.map((names) => below(...names, `pod${podUid}`));
-    const paths = roots.flatMap((root) => places.map((place) => join(root, place)));
-    const stayed = await removeCgroups(paths, options.clock);
-    if (stayed.length > 0) logger.warn("a pod's cgroup does not go", { pod: podUid, cgroups: stayed });
+    const stayed = await Promise.all(places.map((place) => removeCgroup(layout, place, options.clock)));
+    if (stayed.flat().length > 0)
+      logger.warn("a pod's cgroup does not go", { pod: podUid, cgroups: stayed.flat() });
   }
 
   return {
@@ -148,19 +158,15 @@ function directoryCgroups(options: PodCgroupsOptions, hierarchies: CgroupHierarc
     },
     remove,
     async sweep(isKnown: (podUid: string) => boolean): Promise<void> {
-      const found = new Set<string>();
-      for (const root of roots) {
-        for (const names of classes) {
-          for (const name of await subdirectories(join(root, below(...names)))) {
-            if (name.startsWith("pod")) found.add(name.slice("pod".length));
-          }
-        }
-      }
+      const places = classes.flatMap((names) => cgroupDirs(layout, below(...names)));
+      const names = places.flatMap(childrenOf).filter((name) => name.startsWith("pod"));
+      const found = new Set(names.map((name) => name.slice("pod".length)));
       for (const podUid of found) if (!isKnown(podUid)) await remove(podUid);
     },
     async close(): Promise<void> {
       const last = [below("burstable"), below("besteffort"), ...own.toReversed()];
-      for (const root of roots) for (const cgroup of last) await rmdir(join(root, cgroup)).catch(() => {});
+      for (const cgroup of last)
+        for (const dir of cgroupDirs(layout, cgroup)) await rmdir(dir).catch(() => {});
     },
   };
 }

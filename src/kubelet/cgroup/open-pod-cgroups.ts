@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFile, rmdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { rmdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { isFinalPhase } from "../../api/pod-phase.ts";
+import { cgroupDirs, detectCgroupLayout } from "../../lib/cgroup/cgroup-layout.ts";
+import { removeCgroup } from "../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { KubeletConfiguration } from "../configuration/kubelet-configuration.ts";
 import { defaultCpuSettings } from "../container/linux-resources.ts";
@@ -11,9 +13,7 @@ import {
   type PodCgroups,
   type PodCgroupsOptions,
 } from "./create-pod-cgroups.ts";
-import { findHierarchies } from "./find-hierarchies.ts";
 import type { RuntimeCgroups } from "./read-cgroup-driver.ts";
-import { removeCgroups } from "./remove-cgroups.ts";
 
 interface OpenOptions extends Pick<PodCgroupsOptions, "cpus" | "pods" | "clock" | "logger"> {
   readonly config: Pick<KubeletConfiguration, "cgroupRoot" | "cgroupsPerQOS">;
@@ -41,11 +41,11 @@ export async function removeNodeCgroups(options: {
   readonly dataDir: string;
   readonly clock: Clock;
 }): Promise<void> {
-  const { roots = [] } = findHierarchies(await readFile("/proc/self/mountinfo", "utf8")) ?? {};
-  const paths = roots.map((root) => join(root, ownRoot(options)));
-  await removeCgroups(paths, options.clock);
+  const root = ownRoot(options);
+  const layout = detectCgroupLayout();
+  await removeCgroup(layout, root, options.clock);
   // Where other nodes have theirs too it stays.
-  for (const path of paths) await rmdir(dirname(path)).catch(() => {});
+  for (const dir of cgroupDirs(layout, dirname(root))) await rmdir(dir).catch(() => {});
 }
 
 /** Kubelets of different clusters on one machine may have the same node's name, but not the same directory. */

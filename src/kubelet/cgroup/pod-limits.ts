@@ -2,6 +2,7 @@ import type { Pod } from "../../api/objects.ts";
 import { containersOf } from "../../api/pod-containers.ts";
 import { podRequests, podResources } from "../../api/pod-resources.ts";
 import { addQuantities, milliUnits, parseQuantity, wholeUnits } from "../../api/quantity.ts";
+import { weightFromShares } from "../../lib/cgroup/weight-from-shares.ts";
 import { type CpuSettings, cpuQuotaUs, cpuShares } from "../container/linux-resources.ts";
 import { qosClass } from "../container/qos.ts";
 
@@ -64,7 +65,7 @@ export function cgroupWrites(
   });
   if (version === 2) {
     return [
-      write("cpu", "weight", weightOf(shares)),
+      write("cpu", "weight", weightFromShares(shares)),
       ...(quota === undefined ? [] : [write("cpu", "max", `${quota} ${quotaPeriodUs}`)]),
       ...(memory === undefined ? [] : [write("memory", "max", memory)]),
     ];
@@ -76,9 +77,4 @@ export function cgroupWrites(
       : [write("cpu", "cfs_period_us", quotaPeriodUs), write("cpu", "cfs_quota_us", quota)]),
     ...(memory === undefined ? [] : [write("memory", "limit_in_bytes", memory)]),
   ];
-}
-
-/** As runtimes do: 2 to 262144 become 1 to 10000. */
-function weightOf(shares: number): number {
-  return 1 + Math.floor(((shares - 2) * 9_999) / 262_142);
 }

@@ -1,12 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { detectCgroupLayout } from "../../lib/cgroup/cgroup-layout.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Driver } from "./driver.ts";
 import { DriverError } from "./driver-error.ts";
 import { findProgram } from "./find-program.ts";
 import { createHostDriver } from "./host/host-driver.ts";
-import { detectCgroupLayout } from "./linux/cgroup-layout.ts";
 import { outputWaitsForDaemon } from "./monitor/output-pumps.ts";
 import { createOciDriver } from "./oci/oci-driver.ts";
 import { findReaper } from "./oci/perl-reaper.ts";

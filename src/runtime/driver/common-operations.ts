@@ -1,9 +1,9 @@
+import { type CgroupLayout, containerCgroup } from "../../lib/cgroup/cgroup-layout.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { readMade, readSpec, type StateDir } from "./container-files.ts";
 import type { ContainerSpec, ContainerState, Driver } from "./driver.ts";
 import { containerNotFound, driverFailed } from "./driver-error.ts";
 import type { ExitWatch } from "./exit-watch.ts";
-import { type CgroupLayout, containerCgroup } from "./linux/cgroup-layout.ts";
 import { cgroupProcesses, killTree } from "./linux/cgroup-tree.ts";
 import { readUsage } from "./linux/cgroup-usage.ts";
 import { applyCgroupWrites, planCgroupWrites } from "./linux/cgroup-writes.ts";

@@ -1,9 +1,10 @@
 import { rm } from "node:fs/promises";
+import type { CgroupLayout } from "../../lib/cgroup/cgroup-layout.ts";
+import { removeCgroup } from "../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { type ContainerFiles, type MadeRecord, readMade } from "./container-files.ts";
 import { DriverError } from "./driver-error.ts";
-import type { CgroupLayout } from "./linux/cgroup-layout.ts";
-import { cgroupProcesses, killTree, removeCgroup } from "./linux/cgroup-tree.ts";
+import { cgroupProcesses, killTree } from "./linux/cgroup-tree.ts";
 import { findProcesses, isAlive, stillRunning, withDescendants } from "./linux/process-info.ts";
 import { removeWithMounts } from "./linux/remove-with-mounts.ts";
 

@@ -13,8 +13,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import {
+  cgroupDirs,
+  containerCgroup,
+  controllerDir,
+  detectCgroupLayout,
+} from "../../../lib/cgroup/cgroup-layout.ts";
 import type { AttachStreams, ContainerSpec, Driver, ExitedState, Namespaces } from "../driver.ts";
-import { cgroupDirs, containerCgroup, controllerDir, detectCgroupLayout } from "../linux/cgroup-layout.ts";
 import { commandLine, findProcesses } from "../linux/process-info.ts";
 
 export interface DriverContract {

@@ -1,6 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
+import { type CgroupLayout, containerCgroup } from "../../../lib/cgroup/cgroup-layout.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
 import { createCommonOperations, specOf } from "../common-operations.ts";
@@ -15,7 +16,6 @@ import {
   wrongState,
 } from "../driver-error.ts";
 import { createExitWatch } from "../exit-watch.ts";
-import { type CgroupLayout, containerCgroup } from "../linux/cgroup-layout.ts";
 import { readOomKills } from "../linux/cgroup-usage.ts";
 import { commandLine, findProcesses, isAlive } from "../linux/process-info.ts";
 import { complaintsPath, controlPath } from "../monitor/launch-monitor.ts";

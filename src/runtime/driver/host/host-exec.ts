@@ -1,10 +1,11 @@
+import { type CgroupLayout, cgroupDirs } from "../../../lib/cgroup/cgroup-layout.ts";
+import { removeCgroupTree } from "../../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { quote } from "../../process/quote.ts";
 import type { ContainerSpec, ExecOptions, ExecProcess } from "../driver.ts";
 import { DriverError } from "../driver-error.ts";
 import { spawnExec } from "../exec-process.ts";
-import { type CgroupLayout, cgroupDirs } from "../linux/cgroup-layout.ts";
-import { removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
+import { treeProcesses } from "../linux/cgroup-tree.ts";
 import { makeExecCgroup } from "../linux/exec-cgroup.ts";
 import { killExec } from "../linux/kill-exec.ts";
 import { withDescendants } from "../linux/process-info.ts";
@@ -54,7 +55,7 @@ export function execHost(exec: HostExec): ExecProcess {
       await killExec({ outermost: shell, processes, clock });
     },
     onEnd: () => {
-      if (group) removeTree(group.dir);
+      if (group) removeCgroupTree(group.dir);
     },
   });
 }

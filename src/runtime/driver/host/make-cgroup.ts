@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { type CgroupLayout, cgroupDirs, controllerDir } from "../../../lib/cgroup/cgroup-layout.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { driverFailed } from "../driver-error.ts";
-import { type CgroupLayout, cgroupDirs, controllerDir } from "../linux/cgroup-layout.ts";
 import { applyCgroupWrites, planCgroupWrites } from "../linux/cgroup-writes.ts";
 
 /** Makes a container's cgroup with its limits; answers with the directories its first process has to enter. */

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { type CgroupLayout, cgroupDirs } from "../../../lib/cgroup/cgroup-layout.ts";
+import { childrenOf } from "../../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import { type CgroupLayout, cgroupDirs } from "./cgroup-layout.ts";
 import { sendSignal } from "./process-info.ts";
 
 const SIGKILL = 9;
@@ -14,7 +15,7 @@ export function cgroupProcesses(layout: CgroupLayout, cgroup: string): number[] 
 /** The processes of one directory of the cgroup file system, and of those below it. */
 export function treeProcesses(dir: string): number[] {
   const own = readLines(join(dir, "cgroup.procs")).map(Number);
-  return [...own, ...subdirectories(dir).flatMap((name) => treeProcesses(join(dir, name)))];
+  return [...own, ...childrenOf(dir).flatMap((name) => treeProcesses(join(dir, name)))];
 }
 
 /** Kills until nobody is left: what forks between two looks is seen by the next. Answers whether that came about. */
@@ -31,45 +32,6 @@ export async function killTree(
     for (const pid of left) sendSignal(pid, SIGKILL);
     if (clock.now() > deadline) return false;
     await clock.sleep(pauseMs);
-  }
-}
-
-/** Removes a cgroup in every hierarchy, children first. Answers with the directories that would not go. */
-export async function removeCgroup(layout: CgroupLayout, cgroup: string, clock: Clock): Promise<string[]> {
-  const dirs = cgroupDirs(layout, cgroup);
-  // A killed process leaves its cgroup a moment after it has left /proc.
-  for (let attempt = 0; attempt < 20; attempt++) {
-    const left = dirs.filter((dir) => !removeTree(dir));
-    if (left.length === 0) return [];
-    await clock.sleep(5 * (attempt + 1));
-  }
-  return dirs.filter((dir) => !removeTree(dir));
-}
-
-export function removeTree(dir: string): boolean {
-  try {
-    rmdirSync(dir);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return true;
-  }
-  const children = subdirectories(dir);
-  if (children.length === 0 || !children.every((name) => removeTree(join(dir, name)))) return false;
-  try {
-    rmdirSync(dir);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT";
-  }
-}
-
-function subdirectories(dir: string): string[] {
-  try {
-    return readdirSync(dir, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map((entry) => entry.name);
-  } catch {
-    return [];
   }
 }
 

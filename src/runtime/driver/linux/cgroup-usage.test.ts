@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { CgroupLayout } from "./cgroup-layout.ts";
+import type { CgroupLayout } from "../../../lib/cgroup/cgroup-layout.ts";
 import { readOomKills, readUsage } from "./cgroup-usage.ts";
 
 let root: string;

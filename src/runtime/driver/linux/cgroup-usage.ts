@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { type CgroupLayout, controllerDir } from "../../../lib/cgroup/cgroup-layout.ts";
 import type { ContainerUsage } from "../driver.ts";
-import { type CgroupLayout, controllerDir } from "./cgroup-layout.ts";
 
 /** What a cgroup has used, or undefined when it is gone. */
 export function readUsage(layout: CgroupLayout, cgroup: string): ContainerUsage | undefined {

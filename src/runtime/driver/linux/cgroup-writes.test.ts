@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { planCgroupWrites, weightFromShares } from "./cgroup-writes.ts";
+import { weightFromShares } from "../../../lib/cgroup/weight-from-shares.ts";
+import { planCgroupWrites } from "./cgroup-writes.ts";
 
 const plan = (kind: "v1" | "v2", resources: object) =>
   Object.fromEntries(planCgroupWrites(kind, resources).map(({ file, value }) => [file, value]));

@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type CgroupLayout, controllerDir } from "../../../lib/cgroup/cgroup-layout.ts";
+import { weightFromShares } from "../../../lib/cgroup/weight-from-shares.ts";
 import type { LinuxResources } from "../driver.ts";
-import { type CgroupLayout, controllerDir } from "./cgroup-layout.ts";
 
 export interface CgroupWrite {
   readonly controller: string;
@@ -49,12 +50,6 @@ function planV2(want: LinuxResources): CgroupWrite[] {
       value,
     })),
   ];
-}
-
-/** The mapping runtimes use: 2..262144 shares onto 1..10000. */
-export function weightFromShares(shares: number): number {
-  const bounded = Math.min(Math.max(shares, 2), 262_144);
-  return 1 + Math.floor(((bounded - 2) * 9999) / 262_142);
 }
 
 function given(rows: [string, string, string | number | undefined][]): CgroupWrite[] {

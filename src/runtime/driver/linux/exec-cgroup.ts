@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type CgroupLayout, controllerDir } from "./cgroup-layout.ts";
+import { type CgroupLayout, controllerDir } from "../../../lib/cgroup/cgroup-layout.ts";
 
 export interface ExecCgroup {
   readonly dir: string;

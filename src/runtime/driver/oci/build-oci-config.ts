@@ -1,6 +1,6 @@
+import { containerCgroup } from "../../../lib/cgroup/cgroup-layout.ts";
 import { decideCapabilities } from "../capabilities.ts";
 import type { ContainerSpec, LinuxResources } from "../driver.ts";
-import { containerCgroup } from "../linux/cgroup-layout.ts";
 import type { OciConfig, OciDevice, OciDeviceRule } from "./oci-config.ts";
 import { ociMounts, rootPropagation } from "./oci-mounts.ts";
 import { defaultSeccompProfile, type SeccompProfile } from "./seccomp-profile.ts";

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
+import type { CgroupLayout } from "../../../lib/cgroup/cgroup-layout.ts";
 import { capabilitiesOfMask } from "../capabilities.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { DriverError } from "../driver-error.ts";
-import type { CgroupLayout } from "../linux/cgroup-layout.ts";
 import { findMount } from "../linux/mount-table.ts";
 import type { OciFacts } from "./build-oci-config.ts";
 import type { OciDevice } from "./oci-config.ts";

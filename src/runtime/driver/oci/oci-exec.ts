@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { CgroupLayout } from "../../../lib/cgroup/cgroup-layout.ts";
+import { removeCgroupTree } from "../../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { ExecOptions, ExecProcess } from "../driver.ts";
 import { spawnExec } from "../exec-process.ts";
-import type { CgroupLayout } from "../linux/cgroup-layout.ts";
-import { removeTree, treeProcesses } from "../linux/cgroup-tree.ts";
+import { treeProcesses } from "../linux/cgroup-tree.ts";
 import { makeExecCgroup } from "../linux/exec-cgroup.ts";
 import { killExec } from "../linux/kill-exec.ts";
 import { withDescendants } from "../linux/process-info.ts";
@@ -78,7 +79,7 @@ export async function execOci(exec: OciExec): Promise<ExecProcess> {
       rmSync(processFile, { force: true });
       rmSync(pidFile, { force: true });
       // It stays while something that the program left behind runs in it; `remove` clears it then.
-      if (group) removeTree(group.dir);
+      if (group) removeCgroupTree(group.dir);
     },
   });
 }

@@ -1,10 +1,10 @@
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type CgroupLayout, containerCgroup } from "../../../lib/cgroup/cgroup-layout.ts";
+import { removeCgroup } from "../../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { readText } from "../container-files.ts";
 import type { ContainerSpec } from "../driver.ts";
-import { type CgroupLayout, containerCgroup } from "../linux/cgroup-layout.ts";
-import { removeCgroup } from "../linux/cgroup-tree.ts";
 import { bootId } from "../linux/process-info.ts";
 import { runCommand } from "../run-command.ts";
 import { buildOciConfig } from "./build-oci-config.ts";
