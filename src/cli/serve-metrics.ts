@@ -1,13 +1,12 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerOptions } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { hostname, networkInterfaces } from "node:os";
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { type Metrics, metricsContentType } from "../lib/metrics.ts";
 import { stoppable } from "../lib/stoppable.ts";
-import { createSelfSigned } from "../lib/x509/self-signed.ts";
+import { createServingPair } from "../lib/x509/self-signed.ts";
 import { type Answer, sendAnswer, textAnswer } from "../monitor/server/answer.ts";
 import { createGate } from "../monitor/server/auth/gate.ts";
 import { isLocalHost } from "../monitor/server/loopback.ts";
@@ -67,7 +66,7 @@ async function createSecure(
     const server = createSecureServer(
       {
         ...limits,
-        ...(tls ?? createServingPair(listen.host, deps.clock.now())),
+        ...(tls ?? createServingPair({ commonName: "kindling", host: listen.host, now: deps.clock.now() })),
         minVersion: "TLSv1.2",
         // Without a CA of the cluster's, certificates of every public one would be good.
         ...(ca && { ca, requestCert: true, rejectUnauthorized: false }),
@@ -96,12 +95,6 @@ async function findClientCa({ client, logger }: ServeDeps): Promise<string | und
   }
   logger.info("metrics are served for bearer tokens only; for certificates give --client-ca-file");
   return undefined;
-}
-
-function createServingPair(host: string, now: number) {
-  const all = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? []);
-  const hosts = [...new Set([hostname(), "localhost", host, ...all])];
-  return createSelfSigned({ subject: { commonName: "kindling" }, hosts, now });
 }
 
 function refuseOtherNames(listenHost: string): Refuse {

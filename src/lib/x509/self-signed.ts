@@ -1,4 +1,5 @@
 import { createPublicKey } from "node:crypto";
+import { hostname, networkInterfaces } from "node:os";
 import { signCertificate } from "./certificate.ts";
 import { type Subject, selfIssuer } from "./issuer.ts";
 import { generateKey, type KeyPair, keyToPem } from "./key.ts";
@@ -26,4 +27,17 @@ export function createSelfSigned(options: {
     selfIssuer(subject, key),
   );
   return { cert, key: keyToPem(key) };
+}
+
+/** For a server of this machine, under each name and address that it has. */
+export function createServingPair(options: {
+  readonly commonName: string;
+  /** Where it listens. */
+  readonly host: string;
+  readonly now: number;
+}): KeyPair {
+  const { commonName, host, now } = options;
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  const hosts = [...new Set([hostname(), "localhost", host, ...addresses.map(({ address }) => address)])];
+  return createSelfSigned({ subject: { commonName }, hosts, now });
 }

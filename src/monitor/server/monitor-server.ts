@@ -1,12 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { hostname, networkInterfaces } from "node:os";
 import type { Client } from "../../client/client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { stoppable } from "../../lib/stoppable.ts";
-import { createSelfSigned } from "../../lib/x509/self-signed.ts";
+import { createServingPair } from "../../lib/x509/self-signed.ts";
 import { sendAnswer, textAnswer } from "./answer.ts";
 import { answerRequest, type MonitorParts } from "./answer-request.ts";
 import { createGate } from "./auth/gate.ts";
@@ -85,7 +84,10 @@ const limits = {
 };
 
 function createSecure(options: MonitorServerOptions, onRequest: RequestListener): SecureServer {
-  const { tls = createServingPair(options), clientCa, logger } = options;
+  const { listen, clock, clientCa, logger } = options;
+  const pair = () =>
+    createServingPair({ commonName: "kindling-monitor", host: listen.host, now: clock.now() });
+  const { tls = pair() } = options;
   const server = createSecureServer(
     {
       ...limits,
@@ -98,14 +100,6 @@ function createSecure(options: MonitorServerOptions, onRequest: RequestListener)
   );
   server.on("tlsClientError", (error) => logger.debug("TLS handshake failed", { error }));
   return server;
-}
-
-function createServingPair({ listen, clock }: MonitorServerOptions) {
-  const addresses = Object.values(networkInterfaces()).flatMap(
-    (each) => each?.map(({ address }) => address) ?? [],
-  );
-  const hosts = [...new Set([hostname(), "localhost", listen.host, ...addresses])];
-  return createSelfSigned({ subject: { commonName: "kindling-monitor" }, hosts, now: clock.now() });
 }
 
 function urlOf({ scheme, host, port }: { scheme: string; host: string; port: number }): string {
