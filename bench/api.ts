@@ -45,11 +45,14 @@ const startOurs = (name: string) =>
   ]);
 
 const ours = await startOurs("kindling");
-const floor = await startChildServer(floorFile, [folder, join(folder, "kindling", "pki")]);
+const startFloor = (addedBytes: number) =>
+  startChildServer(floorFile, [folder, join(folder, "kindling", "pki"), String(addedBytes)]);
+const floor = await startFloor(0);
+const servers = [ours, floor];
 try {
   await run();
 } finally {
-  await Promise.all([ours.stop(), floor.stop()]);
+  await Promise.all(servers.map((server) => server.stop()));
   await rm(folder, { recursive: true });
 }
 
@@ -62,9 +65,19 @@ async function run(): Promise<void> {
     await fresh.stop();
   }
 
-  const targets = { kindling: ours.url, floor: floor.url, ...(args.upstream && { upstream: args.upstream }) };
-  const loads = Object.entries(targets).map(([name, url]) => [name, createApiLoad(url, load)] as const);
-  for (const [, api] of loads) await api.fill(patchedPods);
+  const apis: Record<string, ReturnType<typeof createApiLoad>> = {};
+  const enter = async (name: string, url: string) => {
+    const api = createApiLoad(url, load);
+    await api.fill(patchedPods);
+    apis[name] = api;
+    return api.objectBytes();
+  };
+  const addedBytes = (await enter("kindling", ours.url)) - (await enter("floor", floor.url));
+  // A pod of ours is longer than what was sent, which is what the floor answers.
+  const longFloor = await startFloor(addedBytes);
+  servers.push(longFloor);
+  await enter("floor, as long", longFloor.url);
+  if (args.upstream) await enter("upstream", args.upstream);
   const compare = (
     name: string,
     unit: string,
@@ -72,7 +85,7 @@ async function run(): Promise<void> {
   ): Comparison => ({
     name,
     unit,
-    measures: Object.fromEntries(loads.map(([contestant, api]) => [contestant, () => measure(api)])),
+    measures: Object.fromEntries(Object.entries(apis).map(([who, api]) => [who, () => measure(api)])),
   });
   // Gets first: the creates leave hundreds of thousands of objects behind.
   const results = await runComparisons(
@@ -94,11 +107,11 @@ async function run(): Promise<void> {
   for (let round = 0; round < rounds; round++) slowdowns.push(await watchSlowdown(round));
 
   printTable(
-    ["", "unit", "kindling", "floor", ...(args.upstream ? ["upstream"] : []), "of floor", "target"],
+    ["", "unit", ...Object.keys(apis), "of floor", "target"],
     results.map(({ name, unit, medians }) => [
       name,
       unit,
-      ...Object.keys(targets).map((contestant) => formatNumber(medians[contestant] ?? Number.NaN)),
+      ...Object.keys(apis).map((contestant) => formatNumber(medians[contestant] ?? Number.NaN)),
       `${((100 * (medians.kindling ?? 0)) / (medians.floor ?? Number.NaN)).toFixed(0)} %`,
       name === "gets" ? "85 %" : "60 %",
     ]),

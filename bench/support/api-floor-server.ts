@@ -1,7 +1,8 @@
 /**
  * The least that one Node process must do for the API's hot requests: TLS, parse, a uid, a revision, one durable
  * LMDB put, and nothing of Kubernetes. Its speed is what the API server is measured against.
- * Started by bench/api.ts as a process of its own: api-floor-server DATA-DIR PKI-DIR
+ * Started by bench/api.ts as a process of its own: api-floor-server DATA-DIR PKI-DIR [BYTES], with so many bytes added to
+ * each object, for Kubernetes' objects are longer than what was sent.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -9,9 +10,14 @@ import { createServer } from "node:https";
 import { join } from "node:path";
 import { open } from "lmdb";
 
-const [dataDir = "", pkiDir = ""] = process.argv.slice(2);
+const [dataDir = "", pkiDir = "", addedBytes = "0"] = process.argv.slice(2);
+const added = Number(addedBytes) > 0 ? { added: "x".repeat(Number(addedBytes)) } : {};
 // Overlapping syncs would answer before the data is on disk.
-const database = open({ path: join(dataDir, "floor"), encoding: "binary", overlappingSync: false });
+const database = open({
+  path: join(dataDir, `floor-${addedBytes}`),
+  encoding: "binary",
+  overlappingSync: false,
+});
 const objects = new Map<string, Buffer>();
 let revision = 1;
 
@@ -19,7 +25,7 @@ async function write(path: string, text: string, isCreate: boolean): Promise<Buf
   const sent = JSON.parse(text);
   const key = isCreate ? `${path}/${sent.metadata.name}` : path.replace(/\/status$/, "");
   const object = isCreate ? sent : { ...JSON.parse((objects.get(key) ?? "{}").toString()), ...sent };
-  object.metadata = { ...object.metadata, uid: randomUUID(), resourceVersion: String(++revision) };
+  object.metadata = { ...object.metadata, uid: randomUUID(), resourceVersion: String(++revision), ...added };
   const body = Buffer.from(JSON.stringify(object));
   await database.put(key, body);
   objects.set(key, body);

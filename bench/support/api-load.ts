@@ -82,6 +82,8 @@ export function createApiLoad(url: string, { seconds, connections }: LoadOptions
         );
       }
     },
+    /** Of one of the pods that `fill` made. */
+    objectBytes: async () => Buffer.byteLength(await send(`${url}${pods}/fixed-1`, "GET")),
     listMs: async () => {
       const startedAt = performance.now();
       await send(`${url}/api/v1/pods`, "GET");
