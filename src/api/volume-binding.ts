@@ -26,6 +26,25 @@ export function isHeldFor({ spec }: PersistentVolume, { metadata }: PersistentVo
   return !held?.uid || held.uid === metadata.uid;
 }
 
+/** The volume as it is to be: held for the claim, and bound by us where nobody else held it. The same one where it is so. */
+export function holdFor(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
+  const isMeant = isHeldFor(volume, claim);
+  if (isMeant && volume.spec?.claimRef?.uid) return volume;
+  const { annotations } = volume.metadata;
+  const bound = { ...annotations, [boundByControllerAnnotation]: "yes" };
+  return {
+    ...volume,
+    metadata: { ...volume.metadata, annotations: isMeant ? annotations : bound },
+    spec: { ...volume.spec, claimRef: claimRefOf(claim) },
+  };
+}
+
+/** What a volume says of the claim that it is held for. */
+export function claimRefOf({ metadata }: PersistentVolumeClaim) {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, uid, resourceVersion };
+}
+
 /** Why a volume cannot serve a claim, whoever chose it. */
 export function whyUnfit(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (compareQuantities(sizeOf(volume), wantedSize(claim)) < 0) return "requested PV is too small";

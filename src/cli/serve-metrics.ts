@@ -1,15 +1,18 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerOptions } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Client } from "../client/client.ts";
+import { answerRefusal, createCallerAdmission } from "../client/delegated-auth/admit-caller.ts";
 import type { Clock } from "../lib/clock.ts";
+import { type Answer, sendAnswer, textAnswer } from "../lib/http/answer.ts";
+import { isLocalHost } from "../lib/http/loopback.ts";
+import { joinHostPort } from "../lib/join-host-port.ts";
 import type { Logger } from "../lib/logger.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { type Metrics, metricsContentType } from "../lib/metrics.ts";
 import { stoppable } from "../lib/stoppable.ts";
 import { createServingPair } from "../lib/x509/self-signed.ts";
-import { type Answer, sendAnswer, textAnswer } from "../monitor/server/answer.ts";
-import { createGate } from "../monitor/server/auth/gate.ts";
-import { isLocalHost } from "../monitor/server/loopback.ts";
 import type { MetricsServing } from "./metrics-options.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -49,8 +52,7 @@ export async function serveMetrics(
     server.listen(serving.listen.port, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  const name = host.includes(":") ? `[${host}]` : host;
-  return { url: `${isOpen ? "http" : "https"}://${name}:${port}`, close };
+  return { url: `${isOpen ? "http" : "https"}://${joinHostPort(host, port)}`, close };
 }
 
 /** A client that dawdles over its headers or body is cut off. */
@@ -76,9 +78,8 @@ async function createSecure(
     server.on("tlsClientError", (error) => deps.logger.debug("TLS handshake failed", { error }));
     return server;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(
-      `--tls-cert-file, --tls-private-key-file or --client-ca-file is no good, or they do not fit: ${why}`,
+      `--tls-cert-file, --tls-private-key-file or --client-ca-file is no good, or they do not fit: ${messageOf(error)}`,
     );
   }
 }
@@ -105,19 +106,12 @@ function refuseOtherNames(listenHost: string): Refuse {
 }
 
 function refuseOthers(deps: ServeDeps): Refuse {
-  const gate = createGate(deps);
-  return async (request) => {
-    const admission = await gate.admit(request, "/metrics");
-    switch (admission.kind) {
-      case "allowed":
-        return undefined;
-      case "unknown":
-        return textAnswer(401, "Unauthorized", { "www-authenticate": "Bearer" });
-      case "forbidden":
-        return textAnswer(403, `${JSON.stringify(admission.user)} may not get /metrics`);
-      case "unavailable":
-        return textAnswer(503, "The cluster cannot be asked who you are.", { "retry-after": "5" });
-    }
+  const admit = createCallerAdmission(deps);
+  return async ({ socket, headers }) => {
+    // Who is not on this machine comes by TLS.
+    const credentials = { socket: socket as TLSSocket, authorization: headers.authorization };
+    const admission = await admit(credentials, "/metrics");
+    return admission.kind === "allowed" ? undefined : answerRefusal(admission, "/metrics");
   };
 }
 

@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { joinHostPort } from "../lib/join-host-port.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { createExecCredential } from "./exec-credential.ts";
 import { type Kubeconfig, type KubeconfigFile, parseKubeconfig, type Source } from "./kubeconfig.ts";
 
@@ -39,8 +41,7 @@ async function readConfigFile(path: string, mayBeMissing: boolean): Promise<Kube
   } catch (error) {
     if (mayBeMissing && error instanceof Error && "code" in error && error.code === "ENOENT")
       return undefined;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`kubeconfig ${path} cannot be read: ${why}`, { cause: error });
+    throw new Error(`kubeconfig ${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -67,7 +68,7 @@ export async function loadInClusterAccess(given: Partial<Surroundings> = {}): Pr
   }
   return readAccess(
     {
-      server: new URL(`https://${host.includes(":") ? `[${host}]` : host}:${port}`),
+      server: new URL(`https://${joinHostPort(host, port)}`),
       insecure: false,
       authority: { kind: "file", path: join(folder, "ca.crt"), field: "the service account's ca.crt" },
       tokenFile: join(folder, "token"),

@@ -2,6 +2,7 @@ import { chmod, chown, mkdir, open, readFile, realpath, rename, rm, stat } from 
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/message-of.ts";
 
 /** Where kubectl keeps its own: the first file of $KUBECONFIG, else ~/.kube/config. */
 export function usersKubeconfig(variable: string | undefined): string {
@@ -33,8 +34,7 @@ export async function editKubeconfig(
       await unlock();
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`the kubeconfig ${file} was not changed: ${why}`, { cause: error });
+    throw new Error(`the kubeconfig ${file} was not changed: ${messageOf(error)}`, { cause: error });
   }
 }
 

@@ -76,16 +76,24 @@ describe("an event correlator", () => {
     });
   });
 
-  test("lets a component say 25 things about an object, then one every five minutes", () => {
+  test("lets a component say a thing 25 times, then once every five minutes, and new things at any time", () => {
     const correlator = createEventCorrelator();
     const kinds = Array.from({ length: 30 }, () => correlator.correlate(event("x"), 0).kind);
     expect(kinds.filter((kind) => kind !== "spam")).toHaveLength(25);
     expect(correlator.correlate(event("x", { about: "web-1" }), 0).kind).toBe("create");
+    expect(correlator.correlate(event("y"), 0).kind).toBe("create");
+    expect(correlator.correlate(event("x", { reason: "Killing" }), 0).kind).toBe("create");
     expect(correlator.correlate(event("x"), 299_999).kind).toBe("spam");
     // What was not written was counted all the same.
     expect(correlator.correlate(event("x"), 300_001)).toMatchObject({ kind: "patch", patch: { count: 32 } });
     expect(correlator.correlate(event("x"), 300_002).kind).toBe("spam");
   });
+});
+
+test("a component whose words are always new does not flood the API either", () => {
+  const correlator = createEventCorrelator();
+  const kinds = Array.from({ length: 1_000 }, (_, i) => correlator.correlate(event(`m${i}`), 0).kind);
+  expect(kinds.filter((kind) => kind !== "spam")).toHaveLength(9 + 25);
 });
 
 describe("an event's name", () => {

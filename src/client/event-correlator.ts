@@ -10,7 +10,7 @@ const burst = 25;
 const tokenEveryMs = 300_000;
 
 export type CorrelatedEvent =
-  /** More than a component may say about one object. */
+  /** Said more often than a component may repeat itself. */
   | { readonly kind: "spam" }
   | { readonly kind: "create"; readonly event: Event }
   /** It was said before: the event that said so counts one more. `event` is for when that one is gone. */
@@ -63,9 +63,11 @@ export function createEventCorrelator(): EventCorrelator {
     };
   }
 
-  /** A token bucket for each source and object. */
-  function mayPass(event: Event, now: number): boolean {
-    const key = objectKey(event);
+  /**
+   * A token bucket for each thing that is said. Upstream has one for all that is said about an object: thirty failures
+   * of a startup probe hide the kill that follows. What is new passes; there is never much of it, as it is combined.
+   */
+  function mayPass(key: string, now: number): boolean {
     const bucket = tokens.get(key) ?? { left: burst, at: now };
     const left = Math.min(burst, bucket.left + Math.max(0, now - bucket.at) / tokenEveryMs);
     tokens.set(key, { left: left >= 1 ? left - 1 : left, at: now });
@@ -76,7 +78,7 @@ export function createEventCorrelator(): EventCorrelator {
     correlate(event, now) {
       const combined = combine(event, now);
       const counted = count(combined.event, combined.key);
-      return mayPass(event, now) ? counted : { kind: "spam" };
+      return mayPass(combined.key, now) ? counted : { kind: "spam" };
     },
   };
 }

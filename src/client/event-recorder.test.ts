@@ -130,6 +130,20 @@ describe("an event recorder", () => {
     expect(recorder.dropped()).toBe(3);
   });
 
+  test("goes on, when it stops, behind an event that the server refuses", async () => {
+    const { recorder, names, stop } = start((path) =>
+      path.includes("/gone/")
+        ? { status: 403, body: new StatusError(403, "Forbidden", "it goes").toStatus() }
+        : {},
+    );
+    const gone = about("a");
+    recorder.record({ ...gone, metadata: { ...gone.metadata, namespace: "gone" } }, said);
+    recorder.record(about("b"), said);
+    await stop();
+    expect(names().map((name) => name[0])).toEqual(["a", "b"]);
+    expect(recorder.dropped()).toBe(1);
+  });
+
   test("tries once to write what is left when it stops", async () => {
     let away = true;
     const { recorder, clock, requests, stop } = start(() => {

@@ -7,6 +7,7 @@ import type { Client } from "./client.ts";
 import { createEventCorrelator } from "./event-correlator.ts";
 import { createEventQueue, type EventWriting } from "./event-queue.ts";
 import { type EventToRecord, makeEvent } from "./make-event.ts";
+import { isNotFound } from "./status-errors.ts";
 import { withDeadline } from "./with-deadline.ts";
 
 export type { EventToRecord };
@@ -87,7 +88,7 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
         return;
       } catch (error) {
         // Events live for an hour or so: the one to count up may be gone.
-        if (!(error instanceof StatusError && error.code === 404)) throw error;
+        if (!isNotFound(error)) throw error;
       }
     }
     await client.create("events", event, { signal });
@@ -131,7 +132,11 @@ export function createEventRecorder(options: EventRecorderOptions): RunningEvent
     try {
       await withDeadline({ clock, timeoutMs: lastWordsMs }, async (signal) => {
         for (let next = left[0]; next; next = left[0]) {
-          await write(next, signal);
+          const { event } = next;
+          await write(next, signal).catch((error) => {
+            if (isWorthRetrying(error)) throw error;
+            drop(event, "the server refused it", error);
+          });
           left.shift();
         }
       });

@@ -7,6 +7,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext } from "node:tls";
+import { messageOf } from "../lib/message-of.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import {
   type Transport,
@@ -173,5 +174,5 @@ function toTransportError(name: string, error: unknown): TransportError {
 /** When every address of a host fails, the error of them all has no message of its own. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && !error.message) return error.errors.map(describe).join("; ");
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

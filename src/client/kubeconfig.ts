@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { parse } from "yaml";
+import { messageOf } from "../lib/message-of.ts";
 
 /** Something that a kubeconfig holds itself, or that a file next to it holds. */
 export type Source =
@@ -55,7 +56,7 @@ export function parseKubeconfig(files: readonly KubeconfigFile[], context?: stri
       ? readContext(configs, currentContext(configs), "current-context")
       : readContext(configs, context, "the context asked for");
   } catch (error) {
-    throw new Error(`kubeconfig ${paths}: ${error instanceof Error ? error.message : error}`, {
+    throw new Error(`kubeconfig ${paths}: ${messageOf(error)}`, {
       cause: error,
     });
   }

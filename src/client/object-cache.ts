@@ -1,4 +1,5 @@
 import type { KubeObject } from "../api/objects.ts";
+import { keyOf } from "./object-key.ts";
 
 export type Change<T> = (
   | { readonly kind: "added"; readonly object: T }
@@ -25,11 +26,6 @@ export interface ObjectCache<T> {
 export interface ListIntake<T> {
   add(object: T): void;
   complete(): void;
-}
-
-/** `namespace/name`, or `name` for what has no namespace. */
-function keyOf({ metadata: { namespace, name } }: KubeObject): string {
-  return namespace ? `${namespace}/${name}` : (name ?? "");
 }
 
 /** Objects by key and by index values, telling what changes. Only references are kept: one parsed copy of each object. */

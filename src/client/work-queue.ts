@@ -1,11 +1,9 @@
 import type { Clock } from "../lib/clock.ts";
+import { createWakeUp } from "../lib/wake-up.ts";
 import { createDelayedKeys } from "./delayed-keys.ts";
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
-  /** After the first failure of a key; doubles with each further one. */
-  readonly firstDelayMs?: number;
-  readonly maxDelayMs?: number;
   /** Hears why a key comes again. */
   readonly onFailure?: (key: string, error: unknown) => void;
   /** Hears of a key that is to be handled, once until it is taken. */
@@ -21,14 +19,11 @@ export interface WorkQueueOptions {
 export interface WorkQueue {
   add(key: string): void;
   addAfter(key: string, delayMs: number): void;
-  /** Later each time, until `forget`. */
-  addRateLimited(key: string): void;
-  forget(key: string): void;
   /** How many keys wait to be handled now. */
   size(): number;
   /**
    * Handles keys until the signal aborts, so many at a time; resolves when the last one is done. A key whose handling
-   * succeeds is forgotten, one whose handling fails is added again, rate limited. Once only.
+   * fails comes again, later each time until it succeeds. Once only.
    */
   run(
     signal: AbortSignal,
@@ -37,8 +32,12 @@ export interface WorkQueue {
   ): Promise<void>;
 }
 
+/** After the first failure of a key; doubles with each further one. */
+const firstDelayMs = 5;
+const maxDelayMs = 1_000_000;
+
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
-  const { clock, firstDelayMs = 5, maxDelayMs = 1_000_000, onFailure, onAdd, onTake } = options;
+  const { clock, onFailure, onAdd, onTake } = options;
   let waiting: string[] = [];
   // Reads advance an index instead of shifting: a shift of a long array costs its length.
   let head = 0;
@@ -47,8 +46,8 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const inHand = new Set<string>();
   const delayed = createDelayedKeys();
   const failures = new Map<string, number>();
+  const delays = createWakeUp();
   let idle: (() => void)[] = [];
-  let wakeTimer: (() => void) | undefined;
 
   function enqueue(key: string): void {
     waiting.push(key);
@@ -69,10 +68,10 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     }
     const before = delayed.nextAt();
     delayed.add(key, clock.now() + delayMs);
-    if (delayed.nextAt() !== before) wakeTimer?.();
+    if (delayed.nextAt() !== before) delays.wake();
   }
 
-  function addRateLimited(key: string): void {
+  function addAgain(key: string): void {
     const count = failures.get(key) ?? 0;
     failures.set(key, count + 1);
     addAfter(key, Math.min(firstDelayMs * 2 ** count, maxDelayMs));
@@ -112,7 +111,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
         failures.delete(key);
       } catch (error) {
         if (!signal.aborted) onFailure?.(key, error);
-        addRateLimited(key);
+        addAgain(key);
       }
       done(key);
     }
@@ -121,29 +120,19 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   /** Moves keys over when their time has come. */
   async function keepTime(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      const earlier = delays.next();
       for (let key = delayed.take(clock.now()); key !== undefined; key = delayed.take(clock.now())) add(key);
-      const nextAt = delayed.nextAt();
-      const woken = new AbortController();
-      const sleep = nextAt === undefined ? undefined : clock.sleep(nextAt - clock.now(), woken.signal);
-      await Promise.race([
-        sleep?.catch(() => {}) ?? new Promise<never>(() => {}),
-        new Promise<void>((resolve) => {
-          wakeTimer = resolve;
-        }),
-      ]);
-      woken.abort();
+      const nextAt = delayed.nextAt() ?? Number.POSITIVE_INFINITY;
+      await earlier.orAt(nextAt, { clock, signal }).catch(() => {});
     }
   }
 
   return {
     add,
     addAfter,
-    addRateLimited,
-    forget: (key) => void failures.delete(key),
     size: () => waiting.length - head,
     async run(signal, concurrency, handle) {
       const stop = () => {
-        wakeTimer?.();
         for (const wake of idle) wake();
         idle = [];
       };

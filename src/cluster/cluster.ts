@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { mastersGroup, serviceAccountGroups, serviceAccountUsername } from "../apiserver/auth/user-info.ts";
 import type { Client } from "../client/client.ts";
 import { createClient } from "../client/create-client.ts";
 import { runControllers } from "../controllers/controller-manager.ts";
@@ -115,10 +116,28 @@ function startControllers(
   controlPlane: ControlPlane,
   { dataDir, logger, clock, features, metrics }: ComponentOptions,
 ): Component {
-  // Upstream's controllers each act as a service account with just its rights; these are one, with the sum of them.
-  const user = { commonName: "system:kube-controller-manager", organizations: ["system:masters"] };
-  const localVolumes = { directory: resolve(dataDirPaths(dataDir).volumes) };
-  return startComponent(controlPlane, { name: "controllers", user, logger, clock }, (deps, signal) =>
-    runControllers({ ...deps, metrics, features, rootCa: controlPlane.ca, localVolumes }, signal),
-  );
+  // As upstream's: one user that sees everything, and for each controller an account with just its rights.
+  const user = { commonName: "system:kube-controller-manager" };
+  return startComponent(controlPlane, { name: "controllers", user, logger, clock }, async (deps, signal) => {
+    const clients: Client[] = [];
+    const connect = (subject: Subject) => {
+      const transport = controlPlane.connect(subject);
+      const client = createClient({ transport, userAgent: "kindling-controllers" });
+      clients.push(client);
+      return client;
+    };
+    const clientAs = (account: string) =>
+      connect({
+        commonName: serviceAccountUsername("kube-system", account),
+        organizations: serviceAccountGroups("kube-system"),
+      });
+    const admin = connect({ commonName: "kindling-local-volumes", organizations: [mastersGroup] });
+    const localVolumes = { directory: resolve(dataDirPaths(dataDir).volumes), admin };
+    const parts = { ...deps, clientAs, metrics, features, rootCa: controlPlane.ca, localVolumes };
+    try {
+      await runControllers(parts, signal);
+    } finally {
+      for (const client of clients) client.close();
+    }
+  });
 }

@@ -1,8 +1,8 @@
 import type { KubeObject } from "../api/objects.ts";
 import { StatusError } from "../api/status-error.ts";
 import type { Client, ObjectTypes, ResourceName } from "../client/client.ts";
+import { isConflict, isNotFound } from "../client/status-errors.ts";
 import { controllerOf, controllerReference } from "./controller-reference.ts";
-import { isConflict, isNotFound } from "./status-errors.ts";
 
 interface Claim<T> {
   readonly kept: readonly T[];

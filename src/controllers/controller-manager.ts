@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
-import { createEventRecorder, type EventRecorderOptions } from "../client/event-recorder.ts";
+import type { Client } from "../client/client.ts";
+import { createEventRecorder, type RunningEventRecorder } from "../client/event-recorder.ts";
 import { runDeploymentController } from "./deployment/deployment-controller.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import { createDryRunClient } from "./dry-run-client.ts";
@@ -18,83 +19,82 @@ import { runServiceAccountController } from "./service-account/service-account-c
 import { runStatefulSetController } from "./stateful-set/stateful-set-controller.ts";
 
 interface ControllerEntry {
-  readonly name: string;
+  /** The service account in kube-system that upstream has for it, with the rights that it needs and no others. */
+  readonly account: string;
   /** Until the signal aborts. Asks for its informers before it first waits. */
   run(context: ControllerContext, signal: AbortSignal): Promise<void>;
 }
 
 /** Every controller, in the order in which they start. */
 const controllers: readonly ControllerEntry[] = [
-  { name: "statefulset", run: runStatefulSetController },
-  { name: "replicaset", run: runReplicaSetController },
-  { name: "deployment", run: runDeploymentController },
-  { name: "disruption", run: runDisruptionController },
-  { name: "podgc", run: runPodGcController },
-  { name: "nodelifecycle", run: runNodeLifecycleController },
-  { name: "taint-eviction", run: runTaintEvictionController },
-  { name: "endpoint", run: runEndpointsController },
-  { name: "endpointslice", run: runEndpointSliceController },
-  { name: "garbagecollector", run: runGarbageCollector },
-  { name: "namespace", run: runNamespaceController },
-  { name: "persistentvolume", run: runPersistentVolumeController },
-  { name: "serviceaccount", run: runServiceAccountController },
+  { account: "statefulset-controller", run: runStatefulSetController },
+  { account: "replicaset-controller", run: runReplicaSetController },
+  { account: "deployment-controller", run: runDeploymentController },
+  { account: "disruption-controller", run: runDisruptionController },
+  { account: "pod-garbage-collector", run: runPodGcController },
+  { account: "node-controller", run: runNodeLifecycleController },
+  { account: "node-controller", run: runTaintEvictionController },
+  { account: "endpoint-controller", run: runEndpointsController },
+  { account: "endpointslice-controller", run: runEndpointSliceController },
+  { account: "generic-garbage-collector", run: runGarbageCollector },
+  { account: "namespace-controller", run: runNamespaceController },
+  { account: "persistent-volume-binder", run: runPersistentVolumeController },
+  { account: "service-account-controller", run: runServiceAccountController },
 ];
 
 export interface ControllersOptions
-  extends Pick<
-    ControllerContext,
-    "client" | "clock" | "logger" | "features" | "rootCa" | "localVolumes" | "metrics"
-  > {
+  extends Pick<ControllerContext, "clock" | "logger" | "features" | "rootCa" | "localVolumes" | "metrics"> {
+  /** Lists and watches everything. Without `clientAs` it is also what every controller acts with. */
+  readonly client: Client;
+  /** For a controller, as its service account in kube-system. */
+  readonly clientAs?: (account: string) => Client;
   /** Says what would be done, and does nothing. */
   readonly dryRun?: boolean;
 }
 
 /** All controllers, until the signal aborts; one that fails ends them all. */
 export async function runControllers(options: ControllersOptions, signal: AbortSignal): Promise<void> {
-  const { clock, logger, features, rootCa, localVolumes, metrics, dryRun = false } = options;
-  const client = dryRun ? createDryRunClient(options.client, logger) : options.client;
-  const informers = createInformers({ client, clock, logger });
+  const { client: reader, clientAs, dryRun = false, localVolumes, ...parts } = options;
+  const { clock, logger } = parts;
+  const actor = (account: string) => {
+    const client = clientAs?.(account) ?? reader;
+    return dryRun ? createDryRunClient(client, logger) : client;
+  };
+  const informers = createInformers({ client: reader, clock, logger });
   const stopping = new AbortController();
   // Every informer, queue and recorder listens to it: many listeners are no leak here.
   setMaxListeners(0, stopping.signal);
   const stop = () => stopping.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
-  const recorders = createRecorders({ client, clock, logger });
-  const context = {
-    client,
-    clock,
-    logger,
-    features,
-    rootCa,
-    localVolumes,
-    metrics,
-    informers,
-    recorder: recorders.create,
-  };
+  const recorders: RunningEventRecorder[] = [];
 
-  const running = controllers.map(({ run }) => run(context, stopping.signal));
+  function contextOf(account: string): ControllerContext {
+    const client = actor(account);
+    return {
+      ...parts,
+      // Directories are made without asking any client.
+      ...(!dryRun && { localVolumes }),
+      client,
+      clientAs: actor,
+      reader,
+      informers,
+      recorder(component) {
+        const recorder = createEventRecorder({ client, clock, logger, component, writers: 4 });
+        recorders.push(recorder);
+        return recorder;
+      },
+    };
+  }
+
+  const running = controllers.map(({ account, run }) => run(contextOf(account), stopping.signal));
   const watching = informers.run(stopping.signal);
-  const recording = recorders.run(stopping.signal);
+  const recording = recorders.map((recorder) => recorder.run(stopping.signal));
   try {
     await Promise.all(running);
   } finally {
     signal.removeEventListener("abort", stop);
     stopping.abort(new Error("the controllers stop"));
-    await Promise.allSettled([...running, watching, recording]);
+    await Promise.allSettled([...running, watching, ...recording]);
   }
-}
-
-function createRecorders(deps: Pick<EventRecorderOptions, "client" | "clock" | "logger">) {
-  const recorders: ReturnType<typeof createEventRecorder>[] = [];
-  return {
-    create(component: string) {
-      const recorder = createEventRecorder({ ...deps, component, writers: 4 });
-      recorders.push(recorder);
-      return recorder;
-    },
-    async run(signal: AbortSignal): Promise<void> {
-      await Promise.all(recorders.map((recorder) => recorder.run(signal)));
-    },
-  };
 }

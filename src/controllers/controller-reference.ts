@@ -10,8 +10,3 @@ export function controllerReference({ apiVersion, kind, metadata }: KubeObject):
   const { name = "", uid = "" } = metadata;
   return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
-
-/** `namespace/name`, as informers and queues know an object. */
-export function keyOf({ metadata: { namespace, name = "" } }: KubeObject): string {
-  return namespace ? `${namespace}/${name}` : name;
-}

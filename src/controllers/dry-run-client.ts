@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/objects.ts";
 import type { Client, ResourceName } from "../client/client.ts";
+import { keyOf } from "../client/object-key.ts";
 import type { Logger } from "../lib/logger.ts";
-import { keyOf } from "./controller-reference.ts";
 
 /** A client that reads, and says what it would write. */
 export function createDryRunClient(client: Client, logger: Logger): Client {

@@ -8,9 +8,14 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { Informers } from "./informers.ts";
 import { measureWorkQueue } from "./work-queue-metrics.ts";
 
-/** What controllers share. */
+/** What controllers share, with what one of them has of its own. */
 export interface ControllerContext {
+  /** With the rights of its own service account. */
   readonly client: Client;
+  /** With those of another one in kube-system. */
+  clientAs(account: string): Client;
+  /** Sees everything. */
+  readonly reader: Pick<Client, "list">;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly features: Features;
@@ -18,7 +23,11 @@ export interface ControllerContext {
   /** What pods trust the API server by, for every namespace; without it nobody keeps it there. */
   readonly rootCa?: string;
   /** Where volumes are made, when every node is on this machine; without it nobody makes any. */
-  readonly localVolumes?: { readonly directory: string };
+  readonly localVolumes?: {
+    readonly directory: string;
+    /** Creates the class that they are of, which no controller's account may; who makes them tries it unless given. */
+    readonly admin?: Pick<Client, "create">;
+  };
   /** For events that say they come from this component: `statefulset-controller`. */
   recorder(component: string): EventRecorder;
   /** Where they count what they do; without it nobody counts. */
@@ -31,9 +40,9 @@ export interface ControllerOptions {
   /** How many keys are handled at a time. */
   readonly concurrency?: number;
   /** Called once, at once: has informers tell the queue which keys a change concerns. */
-  watch(queue: Pick<WorkQueue, "add" | "addAfter">): void;
+  watch(queue: Pick<WorkQueue, "add">): void;
   /** Brings what the key names to where it should be; fails to be called again, later each time. */
-  reconcile(key: string, signal: AbortSignal): Promise<Reconciled>;
+  reconcile(key: string): Promise<Reconciled>;
 }
 
 /** A look is worth it again after this long, even if nothing changes until then. */
@@ -65,7 +74,7 @@ export async function runController(
     await informers.synced();
     await queue.run(signal, concurrency, async (key) => {
       try {
-        const again = await reconcile(key, signal);
+        const again = await reconcile(key);
         if (again) queue.addAfter(key, again.againAfterMs);
       } finally {
         measured?.done(key);

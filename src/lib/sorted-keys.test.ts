@@ -16,7 +16,6 @@ test("removing a key that is not there changes nothing", () => {
   keys.remove("b");
   keys.remove("a");
   expect([...keys.from("")]).toEqual(["c"]);
-  expect(keys.size()).toBe(1);
 });
 
 test("many keys, inserted and removed at random, stay a sorted set", () => {
@@ -40,7 +39,6 @@ test("many keys, inserted and removed at random, stay a sorted set", () => {
   const sorted = [...model].sort();
   expect([...keys.from("")]).toEqual(sorted);
   expect([...keys.from("3")]).toEqual(sorted.filter((key) => key >= "3"));
-  expect(keys.size()).toBe(model.size);
   for (const key of sorted) keys.remove(key);
   expect([...keys.from("")]).toEqual([]);
   keys.insert("again");

@@ -4,7 +4,6 @@ export interface SortedKeys {
   remove(key: string): void;
   /** Keys from `start` on, in order. Changes during the iteration may or may not be seen. */
   from(start: string): Generator<string>;
-  size(): number;
 }
 
 /** An insertion moves at most this many keys; a run that grows beyond it is cut in two. */
@@ -13,7 +12,6 @@ const maxRun = 512;
 /** Runs of sorted keys, one after the other: never empty, except when there is no key at all. */
 export function createSortedKeys(): SortedKeys {
   const runs: string[][] = [[]];
-  let size = 0;
 
   /** The run in which a key is, or belongs: the last one that begins at or before it. */
   function runOf(key: string): number {
@@ -34,7 +32,6 @@ export function createSortedKeys(): SortedKeys {
       const at = lowerBound(run, key);
       if (run[at] === key) return;
       run.splice(at, 0, key);
-      size++;
       if (run.length > maxRun) runs.splice(index + 1, 0, run.splice(maxRun >>> 1));
     },
     remove(key) {
@@ -43,7 +40,6 @@ export function createSortedKeys(): SortedKeys {
       const at = lowerBound(run, key);
       if (run[at] !== key) return;
       run.splice(at, 1);
-      size--;
       if (run.length === 0 && runs.length > 1) runs.splice(index, 1);
     },
     *from(start) {
@@ -53,7 +49,6 @@ export function createSortedKeys(): SortedKeys {
         for (; at < run.length; at++) yield run[at] as string;
       }
     },
-    size: () => size,
   };
 }
 

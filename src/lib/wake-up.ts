@@ -28,26 +28,21 @@ export function createWakeUp(): WakeUp {
         async orAt(atMs, { clock, signal }) {
           signal.throwIfAborted();
           if (generation !== taken) return;
-          const woken = new AbortController();
-          const end = () => woken.abort();
+          // Not AbortSignal.any: a signal that lives as long as its loop would gather one of each wait.
+          const ended = new AbortController();
+          const end = () => ended.abort();
           waiting.add(end);
+          signal.addEventListener("abort", end, { once: true });
           try {
-            await sleepUntil(atMs, clock, AbortSignal.any([signal, woken.signal]));
+            await clock.sleep(Math.max(0, atMs - clock.now()), ended.signal);
           } catch {
             signal.throwIfAborted();
           } finally {
             waiting.delete(end);
+            signal.removeEventListener("abort", end);
           }
         },
       };
     },
   };
-}
-
-function sleepUntil(atMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  if (Number.isFinite(atMs)) return clock.sleep(Math.max(0, atMs - clock.now()), signal);
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

@@ -292,5 +292,5 @@ test.each([
 
 test("the search starts where it is told to and says how far it went", () => {
   const nodes = Array.from({ length: 300 }, (_, i) => makeNode(`n${i}`));
-  expect(choose(makePod(), { nodes })).toMatchObject({ kind: "node", examined: enoughNodes(300) });
+  expect(choose(makePod(), { nodes }, 250)).toMatchObject({ nodeName: "n250", examined: enoughNodes(300) });
 });

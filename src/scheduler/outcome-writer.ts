@@ -1,7 +1,7 @@
 import type { Pod } from "../api/objects.ts";
-import { StatusError } from "../api/status-error.ts";
 import type { Client } from "../client/client.ts";
 import type { EventRecorder } from "../client/event-recorder.ts";
+import { isConflict, isNotFound } from "../client/status-errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createKeyedMutex } from "../lib/keyed-mutex.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -67,7 +67,7 @@ export function createOutcomeWriter(deps: OutcomeWriterDeps): OutcomeWriter {
         await perPod.run(info.key, () => writeCondition(info, failure, signal));
       } catch (error) {
         // It is said again with the next try.
-        if (!isGone(error)) logger.debug("cannot say that a pod has no node", { pod: info.key, error });
+        if (!isNotFound(error)) logger.debug("cannot say that a pod has no node", { pod: info.key, error });
       }
     },
   };
@@ -86,13 +86,4 @@ async function postBinding(
     body: { apiVersion: "v1", kind: "Binding", metadata, target },
     signal,
   });
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof StatusError && error.code === 409;
-}
-
-/** The object is no longer there. */
-export function isGone(error: unknown): boolean {
-  return error instanceof StatusError && error.code === 404;
 }

@@ -2,14 +2,16 @@ import { setMaxListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Client } from "../client/client.ts";
 import { createEventRecorder, type EventRecorder } from "../client/event-recorder.ts";
+import { isNotFound } from "../client/status-errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { messageOf } from "../lib/message-of.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { createWakeUp } from "../lib/wake-up.ts";
 import { type Choice, chooseNode } from "./choose-node.ts";
 import { createClusterState } from "./cluster-state.ts";
 import { followCluster } from "./follow-cluster.ts";
-import { createOutcomeWriter, isGone } from "./outcome-writer.ts";
+import { createOutcomeWriter } from "./outcome-writer.ts";
 import type { Failure } from "./pod-condition.ts";
 import { createSchedulingMetrics } from "./scheduling-metrics.ts";
 import { createSchedulingQueue, type Outcome, type QueuedPod } from "./scheduling-queue.ts";
@@ -24,8 +26,6 @@ export interface SchedulerOptions {
   readonly schedulerName?: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Where it says what it did, run by somebody else; its own unless given. */
-  readonly recorder?: EventRecorder;
   readonly random?: () => number;
   /** Where it counts what it does; without it nobody counts. */
   readonly metrics?: Metrics;
@@ -44,16 +44,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const stopped = AbortSignal.any([signal, ended.signal]);
       // Everything under way listens to it.
       setMaxListeners(0, stopped);
-      const own = createEventRecorder({
+      const recorder = createEventRecorder({
         client,
         component: schedulerName,
         clock,
         logger,
         writers: eventWriters,
       });
-      const recording = own.run(stopped);
+      const recording = recorder.run(stopped);
       try {
-        await runScheduler({ ...options, recorder: options.recorder ?? own, schedulerName }, stopped);
+        await runScheduler({ ...options, recorder, schedulerName }, stopped);
       } finally {
         ended.abort();
         await recording;
@@ -62,7 +62,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   };
 }
 
-type Deps = SchedulerOptions & Required<Pick<SchedulerOptions, "schedulerName" | "recorder">>;
+type Deps = SchedulerOptions & { readonly schedulerName: string; readonly recorder: EventRecorder };
 
 /** One event for each pod that gets a node: one at a time they would fall behind. */
 const eventWriters = 8;
@@ -89,6 +89,13 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
   });
   /** Stops what is under way for a pod. */
   const stops = new Map<string, AbortController>();
+  signal.addEventListener(
+    "abort",
+    () => {
+      for (const stop of stops.values()) stop.abort(signal.reason);
+    },
+    { once: true },
+  );
   const tasks = new Set<Promise<void>>();
   let waitingForVolumes = 0;
   let startAt = 0;
@@ -151,17 +158,16 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
   ): Promise<void> {
     const { info } = queued;
     const stop = new AbortController();
-    const stopped = AbortSignal.any([signal, stop.signal]);
     const release = assumed.assume(volumes, nodeName);
     stops.set(info.uid, stop);
     try {
-      await bindVolumes(volumes, nodeName, stopped);
-      await outcomes.bind(info, nodeName, stopped);
+      await bindVolumes(volumes, nodeName, stop.signal);
+      await outcomes.bind(info, nodeName, stop.signal);
       measured?.observe("scheduled", queued, clock.now());
       queue.remove(info.uid);
     } catch (error) {
       if (state.forgetPod(info.uid)) tellChange({ kind: "podGone", pod: info, node: state.node(nodeName) });
-      if (stopped.aborted || isGone(error)) queue.remove(info.uid);
+      if (stop.signal.aborted || isNotFound(error)) queue.remove(info.uid);
       else giveUp(queued, { reason: "SchedulerError", message: messageOf(error) }, undefined);
     } finally {
       stops.delete(info.uid);
@@ -215,8 +221,4 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
     })
     .finally(unfollow);
   await Promise.all([following, ...tasks]);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

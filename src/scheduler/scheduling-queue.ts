@@ -1,6 +1,6 @@
 import { isEqual } from "../api/equality.ts";
+import { createHeap } from "../lib/heap.ts";
 import type { PluginName } from "./filter/filter.ts";
-import { createHeap } from "./heap.ts";
 import type { PodInfo } from "./pod-info.ts";
 import type { Attempt, PendingPods } from "./scheduling-metrics.ts";
 import type { Hints } from "./wake-hints.ts";

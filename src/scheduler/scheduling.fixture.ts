@@ -2,7 +2,7 @@ import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass }
 import { classOf } from "../api/volume-binding.ts";
 import { type Choice, chooseNode } from "./choose-node.ts";
 import { type ClusterState, createClusterState } from "./cluster-state.ts";
-import { describePod, type PodInfo } from "./pod-info.ts";
+import { describePod } from "./pod-info.ts";
 import type { ApiObjects } from "./snapshot.ts";
 
 type PodParts = Partial<NonNullable<Pod["spec"]>> & {
@@ -86,9 +86,8 @@ export function makeState(cluster: Cluster): ClusterState {
 }
 
 /** Of nodes that are equally good, the first. */
-export function choose(pod: Pod | PodInfo, cluster: Cluster): Choice {
-  const info = "uid" in pod ? pod : describePod(pod);
-  return chooseNode(info, makeState(cluster), { random: () => 0.99, startAt: 0 });
+export function choose(pod: Pod, cluster: Cluster, startAt = 0): Choice {
+  return chooseNode(describePod(pod), makeState(cluster), { random: () => 0.99, startAt });
 }
 
 /** The node, or why there is none. */

@@ -37,6 +37,8 @@ const apart = makePod({
 });
 const db = makePod({ name: "db", labels: { app: "db" } });
 const claimer = makePod({ volumes: [{ name: "v", persistentVolumeClaim: { claimName: "data" } }] });
+const onDisk = (namespace?: string) =>
+  makePod({ namespace, volumes: [{ name: "d", gcePersistentDisk: { pdName: "d" } }] });
 const spreading = makePod({
   topologySpreadConstraints: [
     {
@@ -103,6 +105,14 @@ const rows: [string, ClusterChange, PluginName, Pod, boolean][] = [
   ["a pod with another port", gone(onPort(81)), "NodePorts", onPort(80), false],
   ["a pod with the claim", gone(claimer), "VolumeRestrictions", claimer, true],
   ["a pod without it", gone(db), "VolumeRestrictions", claimer, false],
+  [
+    "a pod of another namespace with a claim of that name",
+    gone({ ...claimer, metadata: { ...claimer.metadata, namespace: "other" } }),
+    "VolumeRestrictions",
+    claimer,
+    false,
+  ],
+  ["a pod with the disk, of any namespace", gone(onDisk("other")), "VolumeRestrictions", onDisk(), true],
   ["a pod that was too near", gone(db), "InterPodAffinity", apart, true],
   ["a pod that was not", gone(makePod()), "InterPodAffinity", apart, false],
   ["a pod that did not want it near", gone(apart), "InterPodAffinity", db, true],

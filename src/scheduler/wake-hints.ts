@@ -108,9 +108,9 @@ function hasMore(wanted: Resources, before: Allocatable, after: Allocatable): bo
 }
 
 function sharesVolume(waiting: PodInfo, gone: PodInfo): boolean {
-  if (waiting.namespace !== gone.namespace) return false;
   const names = new Set(gone.volumes.map(({ claimName }) => claimName));
-  if (waiting.volumes.some(({ claimName }) => names.has(claimName))) return true;
+  const sharesClaim = waiting.volumes.some(({ claimName }) => names.has(claimName));
+  if (sharesClaim && waiting.namespace === gone.namespace) return true;
   const disks = exclusiveDisks(gone);
   return exclusiveDisks(waiting).some((disk) => disks.some((other) => shareDisk(disk, other)));
 }

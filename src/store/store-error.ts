@@ -59,8 +59,13 @@ export function storeClosed(): StoreError {
 
 const printableAscii = /^[\x21-\x7e]+$/;
 
+/** No entry is under any other. */
+export function canBeKey(key: string): boolean {
+  return key.length <= maxKeyBytes && printableAscii.test(key);
+}
+
 export function checkKey(key: string): void {
-  if (key.length > maxKeyBytes || !printableAscii.test(key)) {
+  if (!canBeKey(key)) {
     const shown = JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key);
     throw new StoreError(
       "invalidKey",

@@ -15,7 +15,7 @@ export function createRandom(seed: number): Random {
 const pageSize = 4_096;
 const sector = 512;
 
-/** Ways in which a disk, a copy or a bug spoils a file. Each changes `bytes` in place and says what it did. */
+/** Ways in which a disk, a copy or a bug spoils a file. Each changes `bytes` in place. */
 export const damages: Record<string, (bytes: Buffer, random: Random) => void> = {
   "a bit anywhere": (bytes, random) => flipBit(bytes, random(bytes.length), random),
   "a bit in the header of a page": (bytes, random) =>

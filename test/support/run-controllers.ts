@@ -2,13 +2,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import { defaultFeatures } from "../../src/api/feature-gates.ts";
 import type { Client } from "../../src/client/client.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
+import { type ClusterAccess, loadKubeconfig } from "../../src/client/cluster-access.ts";
+import { connectCluster, createClient } from "../../src/client/create-client.ts";
+import { createHttpTransport } from "../../src/client/http-transport.ts";
 import { type ControllersOptions, runControllers } from "../../src/controllers/controller-manager.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger, silentLogger } from "../../src/lib/logger.ts";
 import { createScheduler } from "../../src/scheduler/scheduler.ts";
 
-/** All controllers beside an API server, to be started and broken off. */
+/** All controllers beside an API server, each with the rights of its own account, to be started and broken off. */
 export interface TestControllers {
   startControllers(options?: Partial<ControllersOptions>): Promise<void>;
   /** Breaks off in the middle of whatever they do. */
@@ -28,7 +30,7 @@ export function createTestControllers(
   kubeconfig: string,
   common: Partial<ControllersOptions> = {},
 ): TestControllers {
-  let running: { stop: AbortController; done: Promise<void>; client: Client } | undefined;
+  let running: { stop: AbortController; done: Promise<void>; close(): void } | undefined;
   const count = { calls: 0, writes: 0 };
   return {
     calls: () => count.calls,
@@ -42,21 +44,52 @@ export function createTestControllers(
     },
     async startControllers(options) {
       const stop = new AbortController();
-      const client = await connectCluster({ kubeconfig });
-      const counted = counting(client, count);
-      const parts = { client: counted, clock: systemClock, logger: testLogger, features: defaultFeatures };
-      running = { stop, done: runControllers({ ...parts, ...common, ...options }, stop.signal), client };
+      const access = await loadKubeconfig(kubeconfig);
+      const opened: Client[] = [];
+      const open = (account?: string) => {
+        const client = connectAs(access, account);
+        opened.push(client);
+        return counting(client, count);
+      };
+      const wanted = { ...common, ...options };
+      const localVolumes = wanted.localVolumes && { ...wanted.localVolumes, admin: open() };
+      const parts = {
+        clock: systemClock,
+        logger: testLogger,
+        features: defaultFeatures,
+        ...wanted,
+        localVolumes,
+      };
+      running = {
+        stop,
+        done: runControllers({ client: open(), clientAs: open, ...parts }, stop.signal),
+        close() {
+          for (const client of opened) client.close();
+        },
+      };
     },
     async stopControllers() {
       if (!running) return;
-      const { stop, done, client } = running;
+      const { stop, done, close } = running;
       running = undefined;
-      // The connection first: what is under way does not get to its end.
-      client.close();
+      // The connections first: what is under way does not get to its end.
+      close();
       stop.abort(new Error("the test stops the controllers"));
       await done;
     },
   };
+}
+
+/** As the administrator, who may be anybody: a service account of kube-system where one is named. */
+function connectAs(access: ClusterAccess, account?: string): Client {
+  const transport = createHttpTransport({ access });
+  const user = account && { "impersonate-user": `system:serviceaccount:kube-system:${account}` };
+  return createClient({
+    transport: {
+      ...transport,
+      send: (request) => transport.send({ ...request, headers: { ...request.headers, ...user } }),
+    },
+  });
 }
 
 /** Returns what stops it. */

@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import { createRecentMap } from "../recent-map.ts";
 
 /** Answers that hold for a while. Whoever asks for the same at the same time shares one question. */
 export interface AnswerCache<T> {
@@ -19,29 +20,19 @@ interface CacheOptions {
 }
 
 export function createAnswerCache<T>({ clock, capacity, mostOpen }: CacheOptions): AnswerCache<T> {
-  const known = new Map<string, { value: T; until: number }>();
+  const known = createRecentMap<{ value: T; until: number }>(capacity);
   const open = new Map<string, Promise<T>>();
 
   async function askAndKeep(key: string, ask: () => Promise<Answer<T>>): Promise<T> {
     const { value, forMs } = await ask();
-    keep(key, { value, until: clock.now() + forMs });
+    known.set(key, { value, until: clock.now() + forMs });
     return value;
-  }
-
-  function keep(key: string, entry: { value: T; until: number }): void {
-    known.delete(key);
-    known.set(key, entry);
-    const [oldest] = known.size > capacity ? known.keys() : [];
-    if (oldest !== undefined) known.delete(oldest);
   }
 
   return {
     async get(key, ask) {
       const entry = known.get(key);
-      if (entry && entry.until > clock.now()) {
-        keep(key, entry);
-        return entry.value;
-      }
+      if (entry && entry.until > clock.now()) return entry.value;
       const asked = open.get(key);
       if (asked) return asked;
       if (open.size >= mostOpen) throw new Error("too many reviews are open");

@@ -1,13 +1,14 @@
 import type { Deployment, ReplicaSet } from "../../api/objects.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import type { Change } from "../../client/informer.ts";
+import { keyOf } from "../../client/object-key.ts";
+import { isConflict } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
-import { controllerOf, keyOf } from "../controller-reference.ts";
+import { controllerOf } from "../controller-reference.ts";
 import { orphanedIn } from "../informers.ts";
 import { ownerOf } from "../owner-of.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { isConflict } from "../status-errors.ts";
 import { decideDeployment } from "./decide-deployment.ts";
 import { runPlan } from "./run-plan.ts";
 

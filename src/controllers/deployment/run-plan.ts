@@ -1,8 +1,9 @@
 import type { Deployment, ReplicaSet } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
+import { isAlreadyExists, isNamespaceTerminating, isNotFound } from "../../client/status-errors.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { controllerOf } from "../controller-reference.ts";
-import { isAlreadyExists, isNamespaceTerminating, isNotFound } from "../status-errors.ts";
 import { withFinding } from "./conditions.ts";
 import type { DeploymentPlan } from "./decide-deployment.ts";
 import { hasDeadline } from "./decide-status.ts";
@@ -56,7 +57,7 @@ async function createSet(
       return false;
     }
     const reason = "ReplicaSetCreateError";
-    const message = `Failed to create new replica set "${set.metadata.name}": ${textOf(error)}`;
+    const message = `Failed to create new replica set "${set.metadata.name}": ${messageOf(error)}`;
     recorder.record(deployment, { type: "Warning", reason, message });
     if (hasDeadline(deployment)) {
       const { status = {} } = deployment;
@@ -97,8 +98,4 @@ function sayScaled({ recorder }: Deps, deployment: Deployment, { name, from, to 
   if (from === to) return;
   const message = `Scaled ${from < to ? "up" : "down"} replica set ${name} from ${from} to ${to}`;
   recorder.record(deployment, { type: "Normal", reason: "ScalingReplicaSet", message });
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,11 +1,11 @@
 import { isEqual } from "../../api/equality.ts";
 import type { Pod, PodDisruptionBudget } from "../../api/objects.ts";
 import { formatLabelSelector, labelSelectorOf, matchesLabels } from "../../api/selector.ts";
+import { keyOf } from "../../client/object-key.ts";
+import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
-import { keyOf } from "../controller-reference.ts";
 import { conditionOf } from "../pod-state.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { isConflict, isNotFound } from "../status-errors.ts";
 import { type DisruptionDecision, decideDisruption } from "./decide-disruption.ts";
 import { decideStaleTarget } from "./decide-stale-target.ts";
 import { createScaleFinder } from "./find-scale.ts";

@@ -1,9 +1,10 @@
 import type { EndpointSlice, Service } from "../../api/objects.ts";
-import { keyOf } from "../controller-reference.ts";
+import { keyOf } from "../../client/object-key.ts";
+import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/status-errors.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { selectsPods } from "../service-pods/endpoint-pod.ts";
 import { podsBehind, watchServicePods } from "../service-pods/watch-service-pods.ts";
-import { isConflict, isNamespaceTerminating, isNotFound } from "../status-errors.ts";
 import {
   controllerName,
   decideSlices,
@@ -63,8 +64,7 @@ export async function runEndpointSliceController(
       // Not as it was when this was decided: the change that made it so comes here too.
       if (isNamespaceTerminating(error) || isConflict(error) || isNotFound(error)) return undefined;
       signal.throwIfAborted();
-      const text = error instanceof Error ? error.message : error;
-      const message = `Error updating Endpoint Slices for Service ${key}: ${text}`;
+      const message = `Error updating Endpoint Slices for Service ${key}: ${messageOf(error)}`;
       recorder.record(service, { type: "Warning", reason: "FailedToUpdateEndpointSlices", message });
       throw error;
     }

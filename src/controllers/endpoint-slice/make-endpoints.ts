@@ -1,5 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { EndpointSlice, Node, Pod, Service, Wire } from "../../api/objects.ts";
+import { isReady } from "../pod-state.ts";
 import {
   addressesOf,
   familyOf,
@@ -7,7 +8,6 @@ import {
   hasAddress,
   hasClusterIp,
   hostnameIn,
-  isPodReady,
 } from "../service-pods/endpoint-pod.ts";
 
 export type Endpoint = Wire<k8s.V1Endpoint>;
@@ -68,7 +68,7 @@ function toEndpoint({
   addresses: string[];
   node: Node | undefined;
 }): Endpoint {
-  const serving = isPodReady(pod);
+  const serving = isReady(pod);
   const terminating = pod.metadata.deletionTimestamp !== undefined;
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating);
   const hostname = hostnameIn(pod, service);

@@ -1,6 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 import { isEqual } from "../../api/equality.ts";
 import type { Endpoints, Pod, Service, Wire } from "../../api/objects.ts";
+import { isReady } from "../pod-state.ts";
 import {
   addressesOf,
   familyOf,
@@ -9,7 +10,6 @@ import {
   hasClusterIp,
   headlessLabel,
   hostnameIn,
-  isPodReady,
 } from "../service-pods/endpoint-pod.ts";
 import { type EndpointSubset, truncateSubsets } from "./truncate-subsets.ts";
 
@@ -67,7 +67,7 @@ function collectSubsets(service: Service, pods: readonly Pod[]): EndpointSubset[
     const key = JSON.stringify(ports);
     const subset = byPorts.get(key) ?? { ...(ports.length > 0 && { ports }) };
     byPorts.set(key, subset);
-    const field = publishNotReadyAddresses || isPodReady(pod) ? "addresses" : "notReadyAddresses";
+    const field = publishNotReadyAddresses || isReady(pod) ? "addresses" : "notReadyAddresses";
     subset[field] = [...(subset[field] ?? []), address];
   }
   return [...byPorts]

@@ -1,9 +1,15 @@
 import type { Endpoints } from "../../api/objects.ts";
-import { keyOf } from "../controller-reference.ts";
+import { keyOf } from "../../client/object-key.ts";
+import {
+  isAlreadyExists,
+  isConflict,
+  isNamespaceTerminating,
+  isNotFound,
+} from "../../client/status-errors.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { selectsPods } from "../service-pods/endpoint-pod.ts";
 import { podsBehind, watchServicePods } from "../service-pods/watch-service-pods.ts";
-import { isAlreadyExists, isConflict, isNamespaceTerminating, isNotFound } from "../status-errors.ts";
 import { decideEndpoints, managedByLabel } from "./decide-endpoints.ts";
 
 /** Keeps for each service an Endpoints object with the addresses of its pods. */
@@ -24,7 +30,7 @@ export async function runEndpointsController(context: ControllerContext, signal:
       const { namespace, name } = endpoints.metadata;
       const what = kind === "create" ? "create endpoint for service" : "update endpoint";
       const reason = kind === "create" ? "FailedToCreateEndpoint" : "FailedToUpdateEndpoint";
-      const message = `Failed to ${what} ${namespace}/${name}: ${error instanceof Error ? error.message : error}`;
+      const message = `Failed to ${what} ${namespace}/${name}: ${messageOf(error)}`;
       recorder.record(endpoints, { type: "Warning", reason, message });
       throw error;
     }

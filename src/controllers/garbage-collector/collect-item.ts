@@ -1,7 +1,7 @@
 import { isEqual } from "../../api/equality.ts";
 import type { KubeObject } from "../../api/objects.ts";
 import type { Client, DeleteOptions } from "../../client/client.ts";
-import { isConflict, isNotFound } from "../status-errors.ts";
+import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { GraphNode } from "./owner-graph.ts";
 
 type Policy = DeleteOptions["propagationPolicy"];

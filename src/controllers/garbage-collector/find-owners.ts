@@ -3,8 +3,8 @@ import { findResourceOfKind } from "../../api/resources.ts";
 import type { Client } from "../../client/client.ts";
 import { createRecentMap } from "../../client/recent-map.ts";
 import { objectPath, type ResourceAddress } from "../../client/resource-path.ts";
+import { isNotFound } from "../../client/status-errors.ts";
 import { discoverGroupVersion } from "../discover-resources.ts";
-import { isNotFound } from "../status-errors.ts";
 import type { OwnerState } from "./decide-item.ts";
 import { deletionOf } from "./owner-graph.ts";
 

@@ -2,9 +2,10 @@ import type { KubeObject, Pod } from "../../api/objects.ts";
 import { StatusError } from "../../api/status-error.ts";
 import type { Client } from "../../client/client.ts";
 import { collectionOf, objectPath } from "../../client/resource-path.ts";
+import { isNotFound } from "../../client/status-errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { discoverResources, type ServedResource } from "../discover-resources.ts";
-import { isNotFound } from "../status-errors.ts";
 import { estimateTermination } from "./estimate-termination.ts";
 import type { Emptying } from "./namespace-conditions.ts";
 
@@ -41,7 +42,7 @@ export async function emptyNamespace(options: EmptyOptions): Promise<Attempt> {
   } catch (error) {
     options.signal.throwIfAborted();
     // Not even a part of the list is known to be complete: nothing is deleted on the strength of it.
-    return { ...summarize(), discoveryError: textOf(error) };
+    return { ...summarize(), discoveryError: messageOf(error) };
   }
   const isPods = ({ group, plural }: ServedResource) => group === "" && plural === "pods";
   const pods = await emptyKinds(options, kinds.filter(isPods));
@@ -87,7 +88,7 @@ async function emptyKinds(options: EmptyOptions, kinds: readonly ServedResource[
         errors.push(`unexpected items still remain in namespace: ${options.namespace} for gvr: ${kind}`);
       } catch (error) {
         options.signal.throwIfAborted();
-        errors.push(textOf(error));
+        errors.push(messageOf(error));
       }
     }),
   );
@@ -151,8 +152,4 @@ function countFinalizers(leftovers: readonly Leftover[]): ReadonlyMap<string, nu
 
 function ignoreMissing(error: unknown): void {
   if (!isNotFound(error)) throw error;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,8 @@
 import { formatTime } from "../../api/format-time.ts";
 import type { Namespace } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
+import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { isConflict, isNotFound } from "../status-errors.ts";
 import { type Attempt, emptyNamespace } from "./empty-namespace.ts";
 import { namespaceConditions } from "./namespace-conditions.ts";
 

@@ -1,10 +1,10 @@
 import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
 import type { Node, Pod } from "../../api/objects.ts";
+import { keyOf } from "../../client/object-key.ts";
+import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
-import { keyOf } from "../controller-reference.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { isConflict, isNotFound } from "../status-errors.ts";
 import { decideEviction, evictingTaints } from "./decide-eviction.ts";
 
 /** Makes pods leave nodes with NoExecute taints that they do not tolerate, or not for longer, until the signal aborts. */
@@ -13,7 +13,7 @@ export function runTaintEvictionController(context: ControllerContext, signal: A
   const recorder = context.recorder("taint-eviction-controller");
   const nodes = informers.of("nodes");
   const pods = informers.of("pods");
-  /** Of nodes with such taints: when they were last seen to change. */
+  /** Since when nodes have been seen with such taints. */
   const seenAt = new Map<string, number>();
   /** Pods that are to leave later. */
   const leaving = new Set<string>();

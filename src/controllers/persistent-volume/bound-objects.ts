@@ -1,18 +1,9 @@
 import { isEqual } from "../../api/equality.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
-import { bindCompletedAnnotation, boundByControllerAnnotation, isHeldFor } from "../../api/volume-binding.ts";
+import { bindCompletedAnnotation, boundByControllerAnnotation } from "../../api/volume-binding.ts";
 import { annotationOf, withAnnotations, withoutAnnotation } from "./volume-facts.ts";
 
 // Objects as they are to be. The same object comes back when nothing has to change: then nothing is written.
-
-export function volumeHeldFor(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
-  const isMeant = isHeldFor(volume, claim);
-  if (isMeant && volume.spec?.claimRef?.uid) return volume;
-  const { namespace, name, uid, resourceVersion } = claim.metadata;
-  const claimRef = { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, uid, resourceVersion };
-  const held = { ...volume, spec: { ...volume.spec, claimRef } };
-  return isMeant ? held : withAnnotations(held, { [boundByControllerAnnotation]: "yes" });
-}
 
 /** A volume that was bound here is free again; one that a person held for a claim stays held for its name. */
 export function volumeLetGo(volume: PersistentVolume): PersistentVolume {

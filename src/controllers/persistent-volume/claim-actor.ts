@@ -1,7 +1,8 @@
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
+import { holdFor } from "../../api/volume-binding.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
-import { claimBoundTo, claimInPhase, volumeHeldFor, volumeInPhase } from "./bound-objects.ts";
+import { claimBoundTo, claimInPhase, volumeInPhase } from "./bound-objects.ts";
 import type { ClaimPlan } from "./decide-claim.ts";
 import { localProvisioner } from "./default-class.ts";
 import type { LocalProvisioner } from "./local-provisioner.ts";
@@ -55,7 +56,7 @@ async function bind(
   client: Client,
   { claim, volume, signal }: { claim: PersistentVolumeClaim; volume: PersistentVolume; signal: AbortSignal },
 ): Promise<void> {
-  let own = volumeHeldFor(volume, claim);
+  let own = holdFor(volume, claim);
   if (own !== volume) own = await client.update("persistentvolumes", own, { signal });
   const bound = volumeInPhase(own, "Bound");
   if (bound !== own) {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "../../api/objects.ts";
-import { claimBoundTo, claimInPhase, volumeHeldFor, volumeInPhase, volumeLetGo } from "./bound-objects.ts";
+import { holdFor } from "../../api/volume-binding.ts";
+import { claimBoundTo, claimInPhase, volumeInPhase, volumeLetGo } from "./bound-objects.ts";
 import { decideReclaim, decideVolume } from "./decide-volume.ts";
 import { standardClass } from "./default-class.ts";
 import { makeLocalVolume, ownDirectoryOf, whyNotLocal } from "./local-volume.ts";
@@ -127,7 +128,7 @@ describe("protection", () => {
 
 describe("binding", () => {
   test("is four writes, and none when it is done", () => {
-    const held = volumeHeldFor(makeVolume("a"), makeClaim());
+    const held = holdFor(makeVolume("a"), makeClaim());
     expect(held).toMatchObject({ spec: heldForData, metadata: byController });
     const volume = volumeInPhase(held, "Bound");
     const claim = claimInPhase(claimBoundTo(makeClaim(), volume), "Bound", volume);
@@ -141,17 +142,14 @@ describe("binding", () => {
       spec: { volumeName: "a" },
       status: { phase: "Bound", accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" } },
     });
-    expect(volumeHeldFor(volume, claim)).toBe(volume);
+    expect(holdFor(volume, claim)).toBe(volume);
     expect(volumeInPhase(volume, "Bound")).toBe(volume);
     expect(claimBoundTo(claim, volume)).toBe(claim);
     expect(claimInPhase(claim, "Bound", volume)).toBe(claim);
     expect(claimInPhase(claim, "Lost").status).toEqual({ phase: "Lost" });
   });
   test("that a person began is not taken for ours", () => {
-    const held = volumeHeldFor(
-      makeVolume("a", { claimRef: { namespace: "default", name: "data" } }),
-      makeClaim(),
-    );
+    const held = holdFor(makeVolume("a", { claimRef: { namespace: "default", name: "data" } }), makeClaim());
     expect(held.metadata.annotations).toBeUndefined();
     expect(held.spec?.claimRef?.uid).toBe("c1a1");
     expect(volumeLetGo(held).spec?.claimRef).toMatchObject({ name: "data" });
@@ -161,7 +159,7 @@ describe("binding", () => {
     });
   });
   test("that is undone leaves nothing behind", () => {
-    const free = volumeLetGo(volumeHeldFor(makeVolume("a"), makeClaim()));
+    const free = volumeLetGo(holdFor(makeVolume("a"), makeClaim()));
     expect(free.spec?.claimRef).toBeUndefined();
     expect(free.metadata.annotations).toEqual({});
   });

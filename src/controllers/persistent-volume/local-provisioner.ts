@@ -4,7 +4,7 @@ import { selectedNodeAnnotation } from "../../api/volume-binding.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { Informer } from "../../client/informer.ts";
-import { isAlreadyExists } from "../status-errors.ts";
+import { isAlreadyExists } from "../../client/status-errors.ts";
 import { localProvisioner } from "./default-class.ts";
 import { makeLocalVolume, ownDirectoryOf, provisionedName, whyNotLocal } from "./local-volume.ts";
 import { annotationOf, withoutAnnotation } from "./volume-facts.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
-import { boundByControllerAnnotation, classOf, volumeModeOf } from "../../api/volume-binding.ts";
+import { boundByControllerAnnotation, claimRefOf, classOf, volumeModeOf } from "../../api/volume-binding.ts";
 import { localProvisioner } from "./default-class.ts";
 import { volumeProtection } from "./protection.ts";
 import { provisionedByAnnotation } from "./volume-facts.ts";
@@ -38,7 +38,6 @@ export function provisionedName({ metadata }: PersistentVolumeClaim): string {
 
 /** A volume that is a directory on one node, held for a claim. */
 export function makeLocalVolume({ claim, storageClass, node, directory }: LocalRequest): PersistentVolume {
-  const { namespace, name, uid, resourceVersion } = claim.metadata;
   const volumeName = provisionedName(claim);
   const { [hostnameLabel]: hostname = node.metadata.name ?? "" } = node.metadata.labels ?? {};
   const reclaimPolicy = storageClass.reclaimPolicy ?? "Delete";
@@ -59,7 +58,7 @@ export function makeLocalVolume({ claim, storageClass, node, directory }: LocalR
       volumeMode: "Filesystem",
       persistentVolumeReclaimPolicy: reclaimPolicy,
       storageClassName: classOf(claim),
-      claimRef: { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, uid, resourceVersion },
+      claimRef: claimRefOf(claim),
       hostPath: { path: join(directory, volumeName), type: "DirectoryOrCreate" },
       nodeAffinity: {
         required: {

@@ -2,11 +2,11 @@ import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.
 import { hasEnded } from "../../api/pod-phase.ts";
 import { bindCompletedAnnotation } from "../../api/volume-binding.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
+import { keyOf } from "../../client/object-key.ts";
 import { createRecentMap } from "../../client/recent-map.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
-import { keyOf } from "../controller-reference.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../status-errors.ts";
 import { actOnClaim } from "./claim-actor.ts";
 import { decideClaim } from "./decide-claim.ts";
 import { decideVolume } from "./decide-volume.ts";
@@ -42,7 +42,9 @@ export async function runPersistentVolumeController(
   const classes = informers.of("storageclasses");
   const pods = informers.of("pods");
   const nodes = informers.of("nodes");
-  const local = localVolumes && createLocalProvisioner({ client, recorder, nodes, volumes, ...localVolumes });
+  const local =
+    localVolumes &&
+    createLocalProvisioner({ client, recorder, nodes, volumes, directory: localVolumes.directory });
   /** A claim that waits says so once, however often it is looked at. */
   const said = createRecentMap<string>(rememberedClaims);
   const oncePerClaim: EventRecorder = {
@@ -166,7 +168,7 @@ export async function runPersistentVolumeController(
   async function createStandardClass(): Promise<void> {
     const standard = standardClass([...classes.list()]);
     if (!standard) return;
-    await client.create("storageclasses", standard, { signal }).catch((error) => {
+    await (localVolumes?.admin ?? client).create("storageclasses", standard, { signal }).catch((error) => {
       if (!isAlreadyExists(error)) throw error;
     });
   }

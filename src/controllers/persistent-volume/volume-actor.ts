@@ -1,7 +1,8 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
-import { isConflict, isNotFound } from "../status-errors.ts";
+import { isConflict, isNotFound } from "../../client/status-errors.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { volumeInPhase, volumeLetGo } from "./bound-objects.ts";
 import { decideReclaim, type VolumePlan } from "./decide-volume.ts";
 import type { LocalProvisioner } from "./local-provisioner.ts";
@@ -105,8 +106,7 @@ async function removeLocal(
     if (isNotFound(error)) return;
     signal.throwIfAborted();
     if (isConflict(error)) throw error;
-    const message = error instanceof Error ? error.message : String(error);
-    await fail(deps, { volume: seen, reason: "VolumeFailedDelete", message, signal });
+    await fail(deps, { volume: seen, reason: "VolumeFailedDelete", message: messageOf(error), signal });
     throw error;
   }
 }

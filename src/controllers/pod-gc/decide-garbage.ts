@@ -32,7 +32,7 @@ export function decideGarbage({ pods, node, missingSince, keepEnded, now }: Fact
   const ended: Pod[] = [];
   const missing = new Map<string, Pod[]>();
   for (const pod of pods) {
-    if (isEnded(pod)) ended.push(pod);
+    if (hasEnded(pod)) ended.push(pod);
     const nodeName = pod.spec?.nodeName;
     if (!nodeName) {
       if (pod.metadata.deletionTimestamp) deletions.push({ pod, why: "unscheduled" });
@@ -51,11 +51,6 @@ export function decideGarbage({ pods, node, missingSince, keepEnded, now }: Fact
     orphans: new Map(orphans),
     missingSince: since,
   };
-}
-
-function isEnded({ status }: Pod): boolean {
-  const { phase } = status ?? {};
-  return phase !== undefined && phase !== "Pending" && phase !== "Running" && phase !== "Unknown";
 }
 
 function isOutOfService({ spec, status }: Node): boolean {

@@ -1,6 +1,6 @@
 import type { Pod } from "../../api/objects.ts";
+import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import { type ControllerContext, runController } from "../run-controller.ts";
-import { isConflict, isNotFound } from "../status-errors.ts";
 import { decideGarbage, failedStatus } from "./decide-garbage.ts";
 
 const everyMs = 20_000;

@@ -2,9 +2,11 @@ import type { Pod, ReplicaSet } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { Expectations } from "../../client/expectations.ts";
-import { controllerReference, keyOf } from "../controller-reference.ts";
+import { keyOf } from "../../client/object-key.ts";
+import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/status-errors.ts";
+import { messageOf } from "../../lib/message-of.ts";
+import { controllerReference } from "../controller-reference.ts";
 import { slowStart } from "../slow-start.ts";
-import { isConflict, isNamespaceTerminating, isNotFound } from "../status-errors.ts";
 import type { ReplicasPlan } from "./decide-replicas.ts";
 
 interface Deps {
@@ -47,7 +49,7 @@ async function createPods(
         recorder.record(set, { type: "Normal", reason: "SuccessfulCreate", message });
       } catch (error) {
         if (isNamespaceTerminating(error)) return;
-        const message = `Error creating: ${textOf(error)}`;
+        const message = `Error creating: ${messageOf(error)}`;
         recorder.record(set, { type: "Warning", reason: "FailedCreate", message });
         throw error;
       }
@@ -73,9 +75,9 @@ async function deletePods(
       } catch (error) {
         expectations.deletionObserved(key, uid);
         if (isNotFound(error) || isConflict(error)) return;
-        const message = `Error deleting: ${textOf(error)}`;
+        const message = `Error deleting: ${messageOf(error)}`;
         recorder.record(set, { type: "Warning", reason: "FailedDelete", message });
-        throw new Error(`unable to delete pods: ${textOf(error)}`, { cause: error });
+        throw new Error(`unable to delete pods: ${messageOf(error)}`, { cause: error });
       }
     }),
   );
@@ -100,8 +102,4 @@ function newPod(set: ReplicaSet): Pod {
     },
     spec,
   };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

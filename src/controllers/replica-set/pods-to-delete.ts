@@ -1,4 +1,5 @@
 import type { Pod } from "../../api/objects.ts";
+import { isSidecar } from "../../api/pod-resources.ts";
 import { conditionOf, isReady } from "../pod-state.ts";
 
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost";
@@ -102,9 +103,7 @@ function restartsOf({ status }: Pod): number {
 }
 
 function sidecarRestartsOf({ spec, status }: Pod): number {
-  const sidecars = new Set(
-    spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === "Always").map(({ name }) => name),
-  );
+  const sidecars = new Set(spec?.initContainers?.filter(isSidecar).map(({ name }) => name));
   const counts = (status?.initContainerStatuses ?? [])
     .filter(({ name }) => sidecars.has(name))
     .map(({ restartCount }) => restartCount);

@@ -1,5 +1,10 @@
+import {
+  isAlreadyExists,
+  isConflict,
+  isNamespaceTerminating,
+  isNotFound,
+} from "../../client/status-errors.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { isAlreadyExists, isConflict, isNamespaceTerminating, isNotFound } from "../status-errors.ts";
 import { accountName, type DefaultsAction, decideDefaults, rootCaName } from "./decide-defaults.ts";
 
 /** Keeps the default service account and the CA in every namespace. */
@@ -8,6 +13,7 @@ export async function runServiceAccountController(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, informers, rootCa } = context;
+  const publisher = context.clientAs("root-ca-cert-publisher");
   const namespaces = informers.of("namespaces");
   const accounts = informers.of("serviceaccounts");
   const configMaps = informers.of("configmaps");
@@ -17,9 +23,9 @@ export async function runServiceAccountController(
       case "createAccount":
         return client.create("serviceaccounts", action.account, { signal });
       case "createRootCa":
-        return client.create("configmaps", action.configMap, { signal });
+        return publisher.create("configmaps", action.configMap, { signal });
       case "updateRootCa":
-        return client.update("configmaps", action.configMap, { signal });
+        return publisher.update("configmaps", action.configMap, { signal });
     }
   }
 

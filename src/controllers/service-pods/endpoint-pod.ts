@@ -1,6 +1,8 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { Container, Pod, Service, Wire } from "../../api/objects.ts";
 import { isFinalPhase } from "../../api/pod-phase.ts";
+import { isSidecar } from "../../api/pod-resources.ts";
+import { isReady } from "../pod-state.ts";
 
 export type ServicePort = Wire<k8s.V1ServicePort>;
 
@@ -26,10 +28,6 @@ export function hasAddress({ status }: Pod): boolean {
   return !isFinalPhase(status?.phase) && Boolean(status?.podIP || status?.podIPs?.length);
 }
 
-export function isPodReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
-}
-
 /** Of the pod's addresses, those of one family. */
 export function addressesOf({ status }: Pod, family: string): string[] {
   const all = status?.podIPs?.length ? status.podIPs.map(({ ip }) => ip) : [status?.podIP ?? ""];
@@ -50,7 +48,7 @@ export function hostnameIn({ metadata, spec }: Pod, service: Service): string | 
 /** The number of a service's port at a pod; undefined when the pod has no port of that name. */
 export function findPort({ spec }: Pod, { port, targetPort = port, protocol = "TCP" }: ServicePort) {
   if (typeof targetPort === "number") return targetPort;
-  const sidecars = spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === "Always") ?? [];
+  const sidecars = spec?.initContainers?.filter(isSidecar) ?? [];
   const offers = ({ ports }: Container) =>
     ports?.find((offered) => offered.name === targetPort && (offered.protocol ?? "TCP") === protocol);
   for (const container of [...(spec?.containers ?? []), ...sidecars]) {
@@ -76,6 +74,6 @@ function fingerprint(pod: Pod): string {
     status?.podIP,
     status?.podIPs,
     isFinalPhase(status?.phase),
-    isPodReady(pod),
+    isReady(pod),
   ]);
 }

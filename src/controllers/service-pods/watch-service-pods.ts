@@ -1,5 +1,5 @@
 import type { Pod, Service } from "../../api/objects.ts";
-import { keyOf } from "../controller-reference.ts";
+import { keyOf } from "../../client/object-key.ts";
 import type { Informers } from "../informers.ts";
 import { isSelected, looksDifferent, selectsPods } from "./endpoint-pod.ts";
 

@@ -13,7 +13,8 @@ import { countPods, withCondition } from "./status.ts";
  *
  *     replicas (create, correct) → claims of condemned pods → condemned pods → update
  *
- * Recreate deletes the pods of other revisions before all that, and waits until they are gone. In order (OrderedReady) a phase that has to wait ends it: what follows is decided when that has happened.
+ * Recreate deletes the pods of other revisions before all that, and waits until they are gone. In order (OrderedReady)
+ * a phase that has to wait ends it: what follows is decided when that has happened.
  */
 export function decideStatefulSet(facts: StatefulSetFacts): StatefulSetPlan {
   const { set, now } = facts;

@@ -1,8 +1,9 @@
 import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../client/status-errors.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { slowStart } from "../slow-start.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../status-errors.ts";
 import type { PodAction, PodActions, StatefulSetPlan } from "./stateful-set-facts.ts";
 
 export interface ActDeps {
@@ -96,10 +97,10 @@ async function createClaim({ client, recorder }: ActDeps, { set, action, signal 
   } catch (error) {
     // Somebody was faster, or it is there and not seen yet: the next look tells which claim it is.
     if (!isAlreadyExists(error)) {
-      const message = `${subject} for ${place} failed error: ${textOf(error)}`;
+      const message = `${subject} for ${place} failed error: ${messageOf(error)}`;
       recorder.record(set, { type: "Warning", reason: "FailedCreate", message });
     }
-    throw new Error(`failed to create PVC ${claim.metadata.name}: ${textOf(error)}`, { cause: error });
+    throw new Error(`failed to create PVC ${claim.metadata.name}: ${messageOf(error)}`, { cause: error });
   }
   recorder.record(set, {
     type: "Normal",
@@ -114,7 +115,7 @@ async function ownClaim(deps: ActDeps, { set, action, signal }: Of<"ownClaim">):
   try {
     await deps.client.update("persistentvolumeclaims", next, { signal });
   } catch (error) {
-    const text = `could not update claim ${claim.metadata.name} for delete policy ownerRefs: ${textOf(error)}`;
+    const text = `could not update claim ${claim.metadata.name} for delete policy ownerRefs: ${messageOf(error)}`;
     if (!isConflict(error)) recordPodEvent(deps, { verb: "Update", set, pod, failure: text });
     throw new Error(text, { cause: error });
   }
@@ -127,7 +128,7 @@ async function createPod(deps: ActDeps, { set, action, signal }: Of<"createPod">
   } catch (error) {
     // Somebody else's pod of that name, or ours that is not seen yet: never a second one.
     if (!isAlreadyExists(error)) {
-      recordPodEvent(deps, { verb: "Create", set, pod, failure: textOf(error) });
+      recordPodEvent(deps, { verb: "Create", set, pod, failure: messageOf(error) });
     }
     throw error;
   }
@@ -142,7 +143,7 @@ async function deletePod(deps: ActDeps, { set, action, signal }: Of<"deletePod">
     await deps.client.delete("pods", { namespace, name }, { preconditions: { uid }, signal });
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) {
-      recordPodEvent(deps, { verb: "Delete", set, pod, failure: textOf(error) });
+      recordPodEvent(deps, { verb: "Delete", set, pod, failure: messageOf(error) });
       throw error;
     }
   }
@@ -160,7 +161,7 @@ async function told(deps: ActDeps, event: PodEvent, run: () => Promise<void>): P
   try {
     await run();
   } catch (error) {
-    recordPodEvent(deps, { ...event, failure: textOf(error) });
+    recordPodEvent(deps, { ...event, failure: messageOf(error) });
     throw error;
   }
   recordPodEvent(deps, event);
@@ -174,8 +175,4 @@ function recordPodEvent({ recorder }: ActDeps, { verb, set, pod, failure }: PodE
       ? { type: "Normal", reason: `Successful${verb}`, message: `${what} successful` }
       : { type: "Warning", reason: `Failed${verb}`, message: `${what} failed error: ${failure}` },
   );
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,8 +4,9 @@ import { alreadyExists, conflict, notFound } from "../../api/status-error.ts";
 import type { Client, ObjectTypes, ResourceName } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import { type Change, createObjectCache } from "../../client/object-cache.ts";
+import { keyOf } from "../../client/object-key.ts";
 import { resourceNamed } from "../../client/resource-path.ts";
-import { controllerOf, keyOf } from "../controller-reference.ts";
+import { controllerOf } from "../controller-reference.ts";
 import { type Informers, orphanedIn } from "../informers.ts";
 
 /** The controller's process ends here. */

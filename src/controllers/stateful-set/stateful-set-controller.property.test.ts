@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { defaultFeatures } from "../../api/feature-gates.ts";
 import type { Pod, StatefulSet } from "../../api/objects.ts";
-import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
 import { byController, Crash, createSimulatedApi, type SimulatedViews } from "./simulated-api.fixture.ts";
 import { statefulSetController } from "./stateful-set-controller.ts";
@@ -197,20 +196,19 @@ function createWorld({ type, policy, permanentOnly, rollingUpdate }: Shape) {
     const context = {
       client: api.client(onCall),
       clock: createManualClock(Date.parse("2026-01-01T00:00:00Z")),
-      logger: silentLogger,
       features: { ...defaultFeatures, StatefulSetRecreateStrategy: true },
       informers: views.informers,
       recorder: () => ({ record() {} }),
     };
     controller = statefulSetController(context, signal);
-    controller.watch({ add() {}, addAfter() {} });
+    controller.watch({ add() {} });
   }
 
   async function reconcile(crashAt?: number, lag?: Lag): Promise<void> {
     calls = 0;
     crashAtCall = crashAt;
     try {
-      await controller.reconcile(key, signal);
+      await controller.reconcile(key);
     } catch (error) {
       if (crashed(error)) restart(lag);
     }

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { defaultFeatures } from "../../api/feature-gates.ts";
-import { silentLogger } from "../../lib/logger.ts";
 import { createSimulatedApi } from "./simulated-api.fixture.ts";
 import { makeSet } from "./stateful-set.fixture.ts";
 import { statefulSetController } from "./stateful-set-controller.ts";
@@ -25,7 +24,6 @@ function start({ takesMs }: { takesMs: number }) {
     {
       client: api.client(() => {}),
       clock: time,
-      logger: silentLogger,
       features: defaultFeatures,
       informers: views.informers,
       recorder: () => ({ record() {} }),
@@ -35,7 +33,7 @@ function start({ takesMs }: { takesMs: number }) {
   return {
     async look() {
       const before = api.writes.length;
-      const answer = await controller.reconcile(key, signal);
+      const answer = await controller.reconcile(key);
       for (const kind of ["statefulsets", "controllerrevisions"] as const) views.deliver(kind, 10);
       return { answer, writes: api.writes.slice(before) };
     },

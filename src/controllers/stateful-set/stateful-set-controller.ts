@@ -2,8 +2,9 @@ import type { Pod, StatefulSet } from "../../api/objects.ts";
 import { newerCopy } from "../../api/resource-version.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import { createExpectations } from "../../client/expectations.ts";
+import { keyOf } from "../../client/object-key.ts";
+import { isNotFound } from "../../client/status-errors.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
-import { keyOf } from "../controller-reference.ts";
 import { orphanedIn } from "../informers.ts";
 import {
   type ControllerContext,
@@ -11,7 +12,6 @@ import {
   type Reconciled,
   runController,
 } from "../run-controller.ts";
-import { isNotFound } from "../status-errors.ts";
 import { revisionsToForget } from "./decide-revisions.ts";
 import { decideStatefulSet } from "./decide-stateful-set.ts";
 import { isMemberOf } from "./identity.ts";
@@ -38,7 +38,10 @@ export function runStatefulSetController(context: ControllerContext, signal: Abo
   return runController(context, statefulSetController(context, signal), signal);
 }
 
-export function statefulSetController(context: ControllerContext, signal: AbortSignal): ControllerOptions {
+export function statefulSetController(
+  context: Pick<ControllerContext, "client" | "clock" | "features" | "informers" | "metrics" | "recorder">,
+  signal: AbortSignal,
+): ControllerOptions {
   const { client, clock, features, informers, metrics } = context;
   const recorder = context.recorder("statefulset-controller");
   const sets = informers.of("statefulsets");

@@ -1,9 +1,9 @@
 import type { ControllerRevision, StatefulSet } from "../../api/objects.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import type { Client } from "../../client/client.ts";
+import { isAlreadyExists } from "../../client/status-errors.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
 import { type Informers, orphanedIn } from "../informers.ts";
-import { isAlreadyExists } from "../status-errors.ts";
 import { decideUpdateRevision, sortRevisions } from "./decide-revisions.ts";
 import type { Revision } from "./identity.ts";
 import { newRevision, revisionText, templateOf, templateText } from "./revision-data.ts";

@@ -2,8 +2,9 @@ import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.
 import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import type { Expectations } from "../../client/expectations.ts";
 import type { Change } from "../../client/informer.ts";
+import { keyOf } from "../../client/object-key.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
-import { controllerOf, keyOf } from "../controller-reference.ts";
+import { controllerOf } from "../controller-reference.ts";
 import type { Informers } from "../informers.ts";
 import { ownerOf } from "../owner-of.ts";
 import { isMemberOf } from "./identity.ts";

@@ -23,7 +23,8 @@ function encode(tagByte: number, ...content: readonly Uint8Array[]): Buffer {
 function encodeLength(length: number): number[] {
   if (length < 0x80) return [length];
   if (length < 0x100) return [0x81, length];
-  return [0x82, length >> 8, length & 0xff];
+  if (length < 0x10000) return [0x82, length >> 8, length & 0xff];
+  return [0x83, length >> 16, (length >> 8) & 0xff, length & 0xff];
 }
 
 export const sequence = (...parts: readonly Uint8Array[]) => encode(tag.sequence, ...parts);

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
-import { createSelfSigned } from "./self-signed.ts";
+import { createSelfSigned, createServingPair } from "./self-signed.ts";
 import { subjectOf } from "./subject-of.ts";
 
 test("a self-signed certificate is its own issuer's, for the names it was made for", () => {
@@ -17,4 +17,18 @@ test("a self-signed certificate is its own issuer's, for the names it was made f
   expect(certificate.checkHost("node-2")).toBeUndefined();
   expect(certificate.validTo).toBe("Jan  1 00:00:00 2027 GMT");
   expect(subjectOf(certificate)).toEqual(subject);
+});
+
+test("a certificate may be for thousands of addresses", () => {
+  const hosts = Array.from({ length: 12_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
+  const { cert } = createSelfSigned({ subject: { commonName: "many" }, hosts, now: Date.now() });
+  expect(new X509Certificate(cert).checkIP("10.1.46.223")).toBe("10.1.46.223");
+});
+
+test("a server's certificate is for where it listens and for this machine", () => {
+  const { cert } = createServingPair({ commonName: "kindling", host: "192.0.2.7", now: Date.now() });
+  const certificate = new X509Certificate(cert);
+  for (const address of ["192.0.2.7", "127.0.0.1"]) expect(certificate.checkIP(address)).toBe(address);
+  expect(certificate.checkHost("localhost")).toBe("localhost");
+  expect(certificate.subjectAltName).not.toMatch(/FE80/i);
 });

@@ -29,7 +29,7 @@ export function createSelfSigned(options: {
   return { cert, key: keyToPem(key) };
 }
 
-/** For a server of this machine, under each name and address that it has. */
+/** For a server of this machine, under each name that it has, and each address that others can call it by. */
 export function createServingPair(options: {
   readonly commonName: string;
   /** Where it listens. */
@@ -37,7 +37,10 @@ export function createServingPair(options: {
   readonly now: number;
 }): KeyPair {
   const { commonName, host, now } = options;
-  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  // Those of a link mean nothing beyond it, and every pod's link has one.
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .filter(({ address }) => !/^fe[89ab]/i.test(address));
   const hosts = [...new Set([hostname(), "localhost", host, ...addresses.map(({ address }) => address)])];
   return createSelfSigned({ subject: { commonName }, hosts, now });
 }

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { answerRefusal } from "../../client/delegated-auth/admit-caller.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { type Answer, jsonAnswer, sendAnswer, textAnswer } from "./answer.ts";
+import { type Answer, jsonAnswer, sendAnswer, textAnswer } from "../../lib/http/answer.ts";
+import { isLocalHost } from "../../lib/http/loopback.ts";
 import type { Gate, Guarded } from "./auth/gate.ts";
 import { answerLogin, answerLogout } from "./auth/login.ts";
 import { loginStyle } from "./auth/login-page.ts";
-import { isLocalHost } from "./loopback.ts";
 import type { AnswerFile } from "./page-files.ts";
 import { sendFeed } from "./send-feed.ts";
 
@@ -81,17 +82,9 @@ async function checkAdmission(
 ): Promise<Answer | undefined> {
   if (!gate) return undefined;
   const admission = await gate.admit(request, guardOf(path));
-  switch (admission.kind) {
-    case "allowed":
-      return undefined;
-    case "unknown":
-      if (path === "/") return textAnswer(303, "Log in.", { location: "/login" });
-      return textAnswer(401, "Unauthorized", { "www-authenticate": "Bearer" });
-    case "forbidden":
-      return textAnswer(403, `${JSON.stringify(admission.user)} may not get ${guardOf(path)}`);
-    case "unavailable":
-      return textAnswer(503, "The cluster cannot be asked who you are.", { "retry-after": "5" });
-  }
+  if (admission.kind === "allowed") return undefined;
+  if (admission.kind === "unknown" && path === "/") return textAnswer(303, "Log in.", { location: "/login" });
+  return answerRefusal(admission, guardOf(path));
 }
 
 async function answerPage(deps: AnswerDeps, request: IncomingMessage, path: string): Promise<Answer> {

@@ -3,14 +3,14 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { AddressInfo } from "node:net";
 import type { Client } from "../../client/client.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { sendAnswer, textAnswer } from "../../lib/http/answer.ts";
+import { isLoopback } from "../../lib/http/loopback.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { stoppable } from "../../lib/stoppable.ts";
 import { createServingPair } from "../../lib/x509/self-signed.ts";
-import { sendAnswer, textAnswer } from "./answer.ts";
 import { answerRequest, type MonitorParts } from "./answer-request.ts";
 import { createGate } from "./auth/gate.ts";
 import { findPage } from "./find-page.ts";
-import { isLoopback } from "./loopback.ts";
 import { createPageFiles } from "./page-files.ts";
 import { securityHeaders } from "./security-headers.ts";
 

@@ -1,7 +1,7 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
-import { boundByControllerAnnotation, isHeldFor, selectedNodeAnnotation } from "../../api/volume-binding.ts";
+import { holdFor, selectedNodeAnnotation } from "../../api/volume-binding.ts";
+import { keyOf } from "../../client/object-key.ts";
 import type { ApiObjects } from "../snapshot.ts";
-import { keyOfClaim } from "./claim-facts.ts";
 import type { VolumePlan } from "./plan-volumes.ts";
 
 /** The API's objects, as they will be when the plans that are under way are written. */
@@ -28,34 +28,18 @@ export function createAssumedVolumes(objects: ApiObjects): AssumedVolumes {
     assume({ bindings, provisions }, nodeName) {
       const names = bindings.map(({ claim, volume }) => {
         const name = volume.metadata.name ?? "";
-        volumes.set(name, withClaim(volume, claim));
+        volumes.set(name, holdFor(volume, claim));
         return name;
       });
       const keys = provisions.map((claim) => {
-        claims.set(keyOfClaim(claim), withNode(claim, nodeName));
-        return keyOfClaim(claim);
+        claims.set(keyOf(claim), withNode(claim, nodeName));
+        return keyOf(claim);
       });
       return () => {
         for (const name of names) volumes.delete(name);
         for (const key of keys) claims.delete(key);
       };
     },
-  };
-}
-
-/** The volume as it is to be: held for the claim. */
-export function withClaim(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
-  const { namespace, name, uid, resourceVersion } = claim.metadata;
-  const claimRef = { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, uid, resourceVersion };
-  const annotations = isHeldFor(volume, claim)
-    ? volume.metadata.annotations
-    : { ...volume.metadata.annotations, [boundByControllerAnnotation]: "yes" };
-  const isHeld = isHeldFor(volume, claim) && Boolean(volume.spec?.claimRef?.uid);
-  if (isHeld) return volume;
-  return {
-    ...volume,
-    metadata: { ...volume.metadata, annotations },
-    spec: { ...volume.spec, claimRef },
   };
 }
 

@@ -1,11 +1,12 @@
-import { selectedNodeAnnotation } from "../../api/volume-binding.ts";
+import { holdFor, selectedNodeAnnotation } from "../../api/volume-binding.ts";
 import type { Client } from "../../client/client.ts";
+import { keyOf } from "../../client/object-key.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { WakeUp } from "../../lib/wake-up.ts";
 import type { NodeInfo } from "../node-info.ts";
 import type { ApiObjects } from "../snapshot.ts";
-import { withClaim, withNode } from "./assumed-volumes.ts";
-import { isFullyBound, keyOfClaim } from "./claim-facts.ts";
+import { withNode } from "./assumed-volumes.ts";
+import { isFullyBound } from "./claim-facts.ts";
 import { isReachable } from "./find-volume.ts";
 import type { VolumePlan } from "./plan-volumes.ts";
 
@@ -33,7 +34,7 @@ export async function writeVolumes(
 ): Promise<Written> {
   const replaced = new Set<string | undefined>();
   for (const { claim, volume } of plan.bindings) {
-    const held = withClaim(volume, claim);
+    const held = holdFor(volume, claim);
     if (held === volume) continue;
     await client.update("persistentvolumes", held, { signal });
     replaced.add(volume.metadata.resourceVersion);
@@ -74,7 +75,7 @@ function areBound(
   for (const planned of bindings) {
     const name = planned.volume.metadata.name ?? "";
     const volume = objects.volume(name);
-    const claim = objects.claim(keyOfClaim(planned.claim));
+    const claim = objects.claim(keyOf(planned.claim));
     if (!volume || !claim) throw new Error(`binding volumes: "${name}" or its claim is gone`);
     if (replaced.has(volume.metadata.resourceVersion)) isDone = false;
     else if (!volume.spec?.claimRef?.uid) {
@@ -83,7 +84,7 @@ function areBound(
   }
   for (const planned of provisions) {
     const { name } = planned.metadata;
-    const claim = objects.claim(keyOfClaim(planned));
+    const claim = objects.claim(keyOf(planned));
     if (!claim) throw new Error(`binding volumes: persistentvolumeclaim "${name}" not found`);
     if (replaced.has(claim.metadata.resourceVersion)) {
       isDone = false;

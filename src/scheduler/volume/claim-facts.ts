@@ -18,7 +18,3 @@ export function isDelayed(claim: PersistentVolumeClaim, objects: ApiObjects): bo
   }
   return storageClass.volumeBindingMode === "WaitForFirstConsumer";
 }
-
-export function keyOfClaim({ metadata: { namespace, name } }: PersistentVolumeClaim): string {
-  return `${namespace}/${name}`;
-}

@@ -1,9 +1,9 @@
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
 
-type Parts<T extends { metadata: object; spec?: object; status?: object }> = Omit<
-  NonNullable<T["spec"]>,
-  never
-> & { metadata?: Partial<T["metadata"]>; status?: T["status"] };
+type Parts<T extends { metadata: object; spec?: object; status?: object }> = NonNullable<T["spec"]> & {
+  metadata?: Partial<T["metadata"]>;
+  status?: T["status"];
+};
 
 export function makeClaim(
   name: string,

@@ -8,6 +8,19 @@ export function describeReads(bench: () => StoreBench): void {
       expect(await store.get("/a")).toBeUndefined();
     });
 
+    test.each([
+      { fault: "not ASCII", other: "/p/š" },
+      { fault: "with a space", other: "/p/ a" },
+      { fault: "too long", other: `/p/${"a".repeat(5_000)}` },
+    ])("nothing is under what can be no key: $fault", async ({ other }) => {
+      const { store } = bench();
+      // The low byte of š is an a.
+      await created(store, "/p/a", "1");
+      expect(await store.get(other)).toBeUndefined();
+      expect(await store.get(other, { atRevision: 1 })).toBeUndefined();
+      expect(await store.list(other)).toEqual({ entries: [], more: false, revision: 2 });
+    });
+
     test("get at a past revision sees that past", async () => {
       const { store } = bench();
       await created(store, "/a", "1");

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { Client, credentials } from "@grpc/grpc-js";
+import { joinHostPort } from "../../lib/join-host-port.ts";
 
 export interface EtcdTls {
   /** Who signed etcd's certificate; without it, those whom Node trusts. */
@@ -26,7 +27,7 @@ const channelOptions = {
 
 export function openEtcdChannel(url: string, { ca, cert, key }: EtcdTls): Client {
   const { secure, host, port } = parseEndpoint(url);
-  const target = `dns:${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const target = `dns:${joinHostPort(host, port)}`;
   if (!secure) return new Client(target, credentials.createInsecure(), channelOptions);
   if (isIP(host) === 0) return new Client(target, credentials.createSsl(ca, key, cert), channelOptions);
 

@@ -4,7 +4,6 @@ import type { KeyValue } from "./generated/etcd.ts";
 /** Our keys inside etcd's: each one behind a prefix, so that one etcd can serve several stores. */
 export interface EtcdKeys {
   toEtcd(key: string): Buffer;
-  fromEtcd(bytes: Buffer): string;
   toEntry(kv: KeyValue): Entry;
   /** All keys that start with `prefix`, or those of them behind `after`. */
   range(prefix: string, after?: string): KeyRange;
@@ -21,12 +20,14 @@ const zero = Buffer.of(0);
 export function createEtcdKeys(keyPrefix: string): EtcdKeys {
   const skip = Buffer.byteLength(keyPrefix);
   const toEtcd = (key: string) => Buffer.from(keyPrefix + key);
-  const fromEtcd = (bytes: Buffer) => bytes.toString("utf8", skip);
 
   return {
     toEtcd,
-    fromEtcd,
-    toEntry: ({ key, value, modRevision }) => ({ key: fromEtcd(key), value, revision: modRevision }),
+    toEntry: ({ key, value, modRevision }) => ({
+      key: key.toString("utf8", skip),
+      value,
+      revision: modRevision,
+    }),
     range(prefix, after) {
       const start = toEtcd(after === undefined || after < prefix ? prefix : `${after}\0`);
       return { key: start.length === 0 ? zero : start, rangeEnd: endOf(toEtcd(prefix)) };

@@ -50,8 +50,7 @@ function compareRevision(key: Buffer, result: CompareResult, value: number): Com
 }
 
 function put(key: Buffer, value: Buffer): RequestOp {
-  // A copy, because the caller may change its buffer before this is sent.
-  return { request: { $case: "requestPut", value: { key, value: Buffer.from(value), prevKv: true } } };
+  return { request: { $case: "requestPut", value: { key, value, prevKv: true } } };
 }
 
 function read(key: Buffer): RequestOp {

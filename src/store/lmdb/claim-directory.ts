@@ -33,7 +33,10 @@ export async function claimDirectory(directory: string): Promise<DirectoryClaim>
     for (let attempt = 1; ; attempt++) {
       const name = `owner-${process.pid}-${randomBytes(6).toString("hex")}.sock`;
       const server = await listen(path(name));
-      const other = await findOther(directory, { own: name, path });
+      const other = await findOther(directory, { own: name, path }).catch(async (error: unknown) => {
+        await close(server);
+        throw error;
+      });
       if (other === undefined) {
         return {
           async release() {

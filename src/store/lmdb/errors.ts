@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { messageOf } from "../../lib/message-of.ts";
 import { isStoreError, StoreError } from "../store-error.ts";
 
 /** The data file holds what nothing of ours has written there. */
@@ -38,8 +39,4 @@ const outOfSpace = new Set<unknown>(["ENOSPC", 28, "EDQUOT", 122]);
 
 function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && "code" in error && outOfSpace.has(error.code);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import { type Mark, noNote } from "./row.ts";
 
-/** The tables of the data file, with the keys of their rows. lmdb-row says what stands in them. */
+/** The tables of the data file, with the keys of their rows. row.ts says what stands in them. */
 export interface TableKeys {
   /** The keys that there are now; the mark of each is the revision that wrote its value. */
   present: string;

@@ -1,5 +1,5 @@
 import type { CreateResult, DeleteResult, Store, StoreEvent, UpdateResult } from "../store.ts";
-import { checkKey, checkValue, compacted, futureRevision, storeClosed } from "../store-error.ts";
+import { canBeKey, checkKey, checkValue, compacted, futureRevision, storeClosed } from "../store-error.ts";
 import { decideWrite, type WriteRequest, type WriteResult } from "./decide-write.ts";
 import type { Engine } from "./engine.ts";
 import { undoTo } from "./event-log.ts";
@@ -92,8 +92,10 @@ export function createLocalStore(engine: Engine): Store {
 
     async get(key, { atRevision } = {}) {
       checkOpen();
+      if (atRevision !== undefined) checkReadable(atRevision);
+      // An engine may write others down as if they were one of its keys.
+      if (!canBeKey(key)) return undefined;
       if (atRevision === undefined) return engine.get(key);
-      checkReadable(atRevision);
       const undo = undoTo(engine, atRevision, key);
       return undo.has(key) ? undo.get(key) : engine.get(key);
     },
@@ -102,6 +104,7 @@ export function createLocalStore(engine: Engine): Store {
       checkOpen();
       const revision = atRevision ?? engine.lastRevision();
       checkReadable(revision);
+      if (!canBeKey(prefix)) return { entries: [], more: false, revision };
       const present = engine.range(prefix, after);
       if (revision === engine.lastRevision()) return { ...readPage(present, limit), revision };
       return { ...readPastPage(present, undoTo(engine, revision, prefix), { limit, after }), revision };

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Client } from "../../../client/client.ts";
-import { authenticate } from "../../../client/delegated-auth/authenticate.ts";
-import { createAccessReviewer } from "../../../client/delegated-auth/review-access.ts";
-import { createTokenReviewer } from "../../../client/delegated-auth/review-token.ts";
+import {
+  type Admission,
+  createCallerAdmission,
+  type Refusal,
+} from "../../../client/delegated-auth/admit-caller.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { readSessionCookie } from "./session-cookie.ts";
@@ -16,23 +18,11 @@ import { createSessions } from "./sessions.ts";
  */
 export type Guarded = "/kindling/dashboard" | "/metrics";
 
-export type Admission =
-  | { readonly kind: "allowed" }
-  /** Nobody that the cluster knows. */
-  | { readonly kind: "unknown" }
-  | { readonly kind: "forbidden"; readonly user: string }
-  /** The cluster cannot be asked. */
-  | { readonly kind: "unavailable" };
-
 /** Lets in whom the cluster knows and allows: by certificate, bearer token, or a session opened with a token. */
 export interface Gate {
   admit(request: IncomingMessage, path: Guarded): Promise<Admission>;
   /** With a good token, the value of the cookie of a new session. */
-  logIn(
-    token: string,
-  ): Promise<
-    { readonly kind: "allowed"; readonly cookie: string } | Exclude<Admission, { readonly kind: "allowed" }>
-  >;
+  logIn(token: string): Promise<{ readonly kind: "allowed"; readonly cookie: string } | Refusal>;
   /** Whether the caller is known by a session, which can be closed. */
   hasSession(request: IncomingMessage): boolean;
   logOut(request: IncomingMessage): void;
@@ -44,33 +34,9 @@ interface GateDeps {
   readonly logger: Logger;
 }
 
-/** As the kubelet does: how long an answer of the API server holds. */
-const tokenMs = 120_000;
-const allowedMs = 300_000;
-const deniedMs = 30_000;
-
 export function createGate({ client, clock, logger }: GateDeps): Gate {
-  const reviewToken = createTokenReviewer({ client, clock, cacheMs: tokenMs });
-  const reviewAccess = createAccessReviewer({ client, clock, allowedMs, deniedMs });
+  const admitCaller = createCallerAdmission({ client, clock, logger });
   const sessions = createSessions(clock);
-
-  async function review(
-    socket: Pick<TLSSocket, "authorized" | "getPeerX509Certificate">,
-    { authorization, path }: { authorization: string | undefined; path: Guarded },
-  ): Promise<Admission> {
-    try {
-      const caller = await authenticate(
-        { socket, authorization },
-        { reviewToken, allowAnonymous: false, now: clock.now },
-      );
-      if (!caller) return { kind: "unknown" };
-      const isAllowed = await reviewAccess(caller, { nonResourceAttributes: { verb: "get", path } });
-      return isAllowed ? { kind: "allowed" } : { kind: "forbidden", user: caller.username };
-    } catch (error) {
-      logger.warn("the cluster could not be asked about a caller", { error });
-      return { kind: "unavailable" };
-    }
-  }
 
   function tokenOf({ headers }: IncomingMessage): string | undefined {
     const cookie = readSessionCookie(headers.cookie);
@@ -82,12 +48,14 @@ export function createGate({ client, clock, logger }: GateDeps): Gate {
       const token = tokenOf(request);
       const authorization = request.headers.authorization ?? (token && `Bearer ${token}`);
       // There is a gate only where the server speaks TLS.
-      return review(request.socket as TLSSocket, { authorization, path });
+      return admitCaller({ socket: request.socket as TLSSocket, authorization }, path);
     },
     async logIn(token) {
-      const noCertificate = { authorized: false, getPeerX509Certificate: () => undefined };
-      const authorization = `Bearer ${token}`;
-      const admission = await review(noCertificate, { authorization, path: "/kindling/dashboard" });
+      const socket = { authorized: false, getPeerX509Certificate: () => undefined };
+      const admission = await admitCaller(
+        { socket, authorization: `Bearer ${token}` },
+        "/kindling/dashboard",
+      );
       return admission.kind === "allowed" ? { ...admission, cookie: sessions.open(token) } : admission;
     },
     hasSession: (request) => tokenOf(request) !== undefined,

@@ -1,4 +1,4 @@
-import { type Answer, htmlAnswer } from "../answer.ts";
+import { type Answer, htmlAnswer } from "../../../lib/http/answer.ts";
 import { loginPolicy } from "../security-headers.ts";
 
 /** The stylesheet of the page, which those who are not logged in get too. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../../lib/clock.ts";
-import { type Answer, textAnswer } from "../answer.ts";
+import { type Answer, textAnswer } from "../../../lib/http/answer.ts";
 import type { Gate } from "./gate.ts";
 import { loginPage } from "./login-page.ts";
 import { describeRefusal, faultOf } from "./refusal.ts";

@@ -1,5 +1,5 @@
+import type { Refusal } from "../../../client/delegated-auth/admit-caller.ts";
 import { humanDuration } from "../../../lib/human-duration.ts";
-import type { Admission } from "./gate.ts";
 
 /** What is wrong with what was pasted, as far as that shows without asking anybody; undefined where nothing is. */
 export function faultOf(pasted: string): string | undefined {
@@ -10,12 +10,12 @@ export function faultOf(pasted: string): string | undefined {
 
 /** Why somebody with a token is not let in, and what helps. */
 export function describeRefusal(
-  admission: Exclude<Admission, { kind: "allowed" }>,
+  refusal: Refusal,
   { token, now }: { readonly token: string; readonly now: number },
 ): string {
-  switch (admission.kind) {
+  switch (refusal.kind) {
     case "forbidden":
-      return `${admission.user} is known to the cluster, but may not see this page: its administrator can allow it to get the non-resource URL /kindling/dashboard.`;
+      return `${refusal.user} is known to the cluster, but may not see this page: its administrator can allow it to get the non-resource URL /kindling/dashboard.`;
     case "unavailable":
       return "The cluster cannot be asked about the token just now: try again in a moment.";
     case "unknown": {

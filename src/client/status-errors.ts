@@ -1,9 +1,6 @@
 import { StatusError } from "../api/status-error.ts";
 
-/**
- * Somebody else has changed what this was about to change. That change comes as an event, and the key with it: nothing
- * to try again.
- */
+/** Somebody else has changed, or replaced, what this was about to change. Whoever follows it hears of that. */
 export function isConflict(error: unknown): boolean {
   return error instanceof StatusError && error.reason === "Conflict";
 }
