@@ -13,7 +13,6 @@ const statusOf = (pod: Pod) => pod.status?.containerStatuses?.[0];
 const isRunning = (pod: Pod) => statusOf(pod)?.state?.running !== undefined;
 const isStarted = (pod: Pod) => statusOf(pod)?.started === true;
 const hasRestarted = (pod: Pod) => statusOf(pod)?.restartCount === 1;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const closing: (() => void)[] = [];
 afterAll(() => {
   for (const close of closing) close();
@@ -122,17 +121,24 @@ describeWithTool("busybox", "KEP-950 startupProbe on real containers", () => {
 
   test("950-6 a kubelet restart in mid-startup neither calls it started nor resets one that is", async () => {
     const { node, exec } = host;
-    const container = shell(untilTold, { startupProbe: says("startup", onceUp) });
-    await node.run("midway", { containers: [container] });
-    await node.run("settled", { containers: [container] });
+    const startupProbe = says("startup", onceUp);
+    await node.run("midway", { containers: [shell(untilTold, { startupProbe })] });
+    await node.run("settled", {
+      containers: [shell(untilTold, { startupProbe, readinessProbe: says("readiness") })],
+    });
     await exec(await node.until("settled", isRunning), "echo > /tmp/up");
     const settled = await node.until("settled", isReady);
     const midway = await node.until("midway", isRunning);
     const histories = await Promise.all([node.follow("midway"), node.follow("settled")]);
+    const timesAsked = async (pod: Pod) => (await exec(pod, "cat /tmp/asked")).length;
     for (let restarts = 0; restarts < 2; restarts++) {
       node.kill();
+      const before = await Promise.all([midway, settled].map(timesAsked));
       await node.start();
-      await pause(300);
+      // The longer word: one may have been under way when the kubelet was killed.
+      const enough = 2 * "readiness\n".length;
+      await expect.poll(() => timesAsked(midway)).toBeGreaterThan((before[0] ?? 0) + enough);
+      await expect.poll(() => timesAsked(settled)).toBeGreaterThan((before[1] ?? 0) + enough);
     }
     await Promise.all(histories.map((history) => history.stop()));
     const [ofMidway, ofSettled] = histories.map(({ versions }) => versions);
@@ -145,6 +151,28 @@ describeWithTool("busybox", "KEP-950 startupProbe on real containers", () => {
       restartCount: 0,
       containerID: statusOf(midway)?.containerID,
     });
+  });
+
+  test("950-7 a sidecar is asked at its own port by its name, and the others wait until it has started", async () => {
+    const { node, exec } = host;
+    const asking = { httpGet: { port: "admin", path: "/index.html" } };
+    const ports = [{ name: "admin", containerPort: 9901 }];
+    const serving = "until [ -e /tmp/go ]; do sleep 0.1; done; exec httpd -f -p 9901 -h /srv";
+    await node.run("beside", {
+      initContainers: [probed(asking, serving, { name: "side", restartPolicy: "Always", ports })],
+      // Of the same name, and nobody there.
+      containers: [shell(untilTold, { ports: [{ name: "admin", containerPort: 9902 }] })],
+    });
+    const failed = await node.untilEvent("beside", /^Startup probe failed: Get "http:\/\/[\d.]+:9901\//);
+    expect(failed.involvedObject.fieldPath).toBe("spec.initContainers{side}");
+    const waiting = await node.until("beside", ({ status }) =>
+      Boolean(status?.initContainerStatuses?.length),
+    );
+    expect(waiting.status?.initContainerStatuses?.[0]).toMatchObject({ started: false, ready: false });
+    expect(statusOf(waiting)?.state?.waiting?.reason).toBe("PodInitializing");
+    await exec(waiting, "echo > /tmp/go", "side");
+    const ready = await node.until("beside", isReady);
+    expect(ready.status?.initContainerStatuses?.[0]).toMatchObject({ started: true, ready: true });
   });
 
   test("950-7 a postStart hook does not delay probes", async () => {

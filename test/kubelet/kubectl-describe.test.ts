@@ -66,4 +66,23 @@ function suite(tool: KubectlTool): void {
       /\n Warning Failed \S+ (\(x\d+ over \S+\) )?kubelet .*Error: configmap "nowhere" not found/,
     );
   });
+
+  test("950-3 a startup probe that fails: what it asks, what it said, and that it had the container killed", async () => {
+    const name = `slow-${tool}`;
+    // Nobody listens there.
+    const tcpSocket = { host: "127.0.0.1", port: 1 };
+    const startupProbe = { tcpSocket, periodSeconds: 1, failureThreshold: 2 };
+    await host.node.run(name, { containers: [{ name: "c", image: "web:1", startupProbe }] });
+    await host.node.untilEvent(name, /failed startup probe/);
+    const text = await describePod(name);
+    expect(text).toContain(
+      "\n Startup: tcp-socket 127.0.0.1:1 delay=0s timeout=1s period=1s #success=1 #failure=2\n",
+    );
+    expect(text).toMatch(
+      /\n Warning Unhealthy \S+ (\(x\d+ over \S+\) )?kubelet .*Startup probe failed: dial tcp 127\.0\.0\.1:1: connect: connection refused\n/,
+    );
+    expect(text).toMatch(
+      /\n Normal Killing \S+ (\(x\d+ over \S+\) )?kubelet .*Container c failed startup probe, will be restarted/,
+    );
+  });
 }

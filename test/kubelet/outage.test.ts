@@ -1,3 +1,5 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/api/objects.ts";
 import type { SandboxRecord } from "../../src/simulated/records.ts";
@@ -11,6 +13,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const condition = "PodReadyToStartContainers";
 const containers = [{ name: "c", image: "web:1" }];
 const dataDir = temporaryFolder();
+const staticPodPath = join(temporaryFolder(), "static");
 
 let simulated: SimulatedRuntime;
 let server: TestServer;
@@ -19,7 +22,7 @@ let node: KubeletNode;
 beforeAll(async () => {
   server = await startTestServer({ dataDir, store: { kind: "lmdb" } });
   simulated = await startSimulatedOnSocket({ imagesPresent: true });
-  node = await startKubeletNode({ cri: simulated.client, server });
+  node = await startKubeletNode({ cri: simulated.client, server, config: { staticPodPath } });
 });
 afterAll(async () => {
   await node?.close();
@@ -179,5 +182,26 @@ describe("3085-8 the API server is away", () => {
     await node.untilGone("leaving");
     await expect.poll(() => simulated.state.byPod.has(uidOf(leaving))).toBe(false);
     simulated.rules.remove(rule);
+  });
+
+  test("a pod from a file starts before the API server does, and shows when it is there", async () => {
+    await node.stop();
+    await server.close();
+    const spec = { containers, terminationGracePeriodSeconds: 1 };
+    const file = { apiVersion: "v1", kind: "Pod", metadata: { name: "first" }, spec };
+    await mkdir(staticPodPath);
+    await writeFile(join(staticPodPath, "first.json"), JSON.stringify(file));
+    await node.start({ untilReady: false });
+    const isOfFirst = ({ metadata }: SandboxRecord) => metadata.name === "first-node-1";
+    const running = () =>
+      [...simulated.state.byPod.values()]
+        .flatMap((sandboxes) => [...sandboxes])
+        .filter(isOfFirst)
+        .flatMap((sandbox) => sandbox.containers.map(({ state }) => state.kind));
+    await expect.poll(running).toEqual(["running"]);
+    await bringServerBack();
+    await node.until("first-node-1", isReady, 30_000);
+    await rm(staticPodPath, { recursive: true });
+    await node.untilGone("first-node-1");
   });
 });

@@ -2,6 +2,7 @@
 export interface StartupProbeAdvice {
   readonly periodSeconds: number;
   readonly failureThreshold: number;
+  readonly slowestSeconds: number;
   /** Why, in words for whoever reads it. */
   readonly reason: string;
 }
@@ -31,7 +32,7 @@ export function adviseStartupProbe(startDurationsMs: readonly number[]): Startup
   const reason =
     `${sorted.length} starts took ${seconds(medianMs)} (median) to ${seconds(slowestMs)} (slowest): ` +
     `probing every ${periodSeconds} s, ${(failureThreshold - 1) * periodSeconds} s are allowed before a restart`;
-  return { periodSeconds, failureThreshold, reason };
+  return { periodSeconds, failureThreshold, slowestSeconds: slowestMs / 1_000, reason };
 }
 
 function seconds(ms: number): string {

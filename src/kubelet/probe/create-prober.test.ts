@@ -137,11 +137,13 @@ describe("killing", () => {
   });
 
   test("a sidecar is probed as main containers are", async () => {
-    const { prober, clock, events } = createTestProber(() => failure);
+    const { prober, clock, calls, events } = createTestProber(() => failure);
+    const ports = [{ name: "admin", containerPort: 9901 }];
     const sidecar = {
       name: "side",
       image: "a",
       restartPolicy: "Always",
+      ports,
       startupProbe: probe("startup", { failureThreshold: 1 }),
     };
     const pod = makePod({ initContainers: [sidecar] });
@@ -149,6 +151,8 @@ describe("killing", () => {
     await clock.advance(0);
     expect(prober.verdict(pod, "a").kill?.message).toBe("Init container side failed startup probe");
     expect(events[0]?.fieldPath).toBe("spec.initContainers{side}");
+    // Ports by name are its own.
+    expect(calls[0]?.target.container.ports).toMatchObject(ports);
   });
 });
 
@@ -257,6 +261,27 @@ describe("running", () => {
     });
   });
 
+  test.each([
+    ["192.168.0.7", "10.0.0.7"],
+    ["fd00:1::1", "fd00::7"],
+    [undefined, "10.0.0.7"],
+  ])("on a node at %s a pod with two addresses is asked at %s", async (hostIp, expected) => {
+    const { prober, clock, calls } = createTestProber(() => success, { hostIp });
+    const { pod } = makePodWith({ livenessProbe: probe("liveness") });
+    prober.observe(pod, observedPod(pod, [{ id: "a" }]));
+    await clock.advance(0);
+    expect(calls[0]?.target.ip).toBe(expected);
+  });
+
+  test("a pod without an address of its own is asked at the node's", async () => {
+    const { prober, clock, calls } = createTestProber(() => success, { hostIp: "192.168.0.7" });
+    const { pod } = makePodWith({ livenessProbe: probe("liveness") });
+    const { sandboxes, ...observed } = observedPod(pod, [{ id: "a" }]);
+    prober.observe(pod, { ...observed, sandboxes: sandboxes.map((sandbox) => ({ ...sandbox, ips: [] })) });
+    await clock.advance(0);
+    expect(calls[0]?.target.ip).toBe("192.168.0.7");
+  });
+
   test("an error is tried three times, then told and dropped", async () => {
     const { prober, clock, timesOf, events } = createTestProber(() => error);
     const { pod } = makePodWith({ livenessProbe: probe("liveness", { failureThreshold: 1 }) });
@@ -328,6 +353,57 @@ describe("running", () => {
       }),
     ]);
     expect(prober.startupBudget("a")).toBeUndefined();
+  });
+});
+
+describe("the startup advisor", () => {
+  const image = "nginx:1.25";
+  const started = (atMs: number) => ({ kind: "running", startedAtMs: testStartMs + atMs }) as const;
+
+  /** Three containers, one after the other, of which each is up after so long. */
+  async function startThrice(probes: object, upAfterMs: readonly number[], options = {}) {
+    const test = createTestProber(() => (test.clock.now() >= upAtMs ? success : failure), options);
+    const { pod } = makePodWith(probes);
+    let upAtMs = 0;
+    let atMs = 0;
+    for (const [attempt, tookMs] of upAfterMs.entries()) {
+      upAtMs = testStartMs + atMs + tookMs;
+      const state = started(atMs);
+      test.prober.observe(pod, observedPod(pod, [{ id: `start-${attempt}`, attempt, state }]));
+      await test.clock.advance(100_000);
+      atMs += 100_000;
+    }
+    return test.prober.startupAdvice("shop", { name: "c", image });
+  }
+
+  test("proposes from what it has seen of startup probes", async () => {
+    const startupProbe = probe("startup", { failureThreshold: 30 });
+    expect(await startThrice({ ...allThree, startupProbe }, [40_000, 60_000, 50_000])).toEqual({
+      periodSeconds: 5,
+      failureThreshold: 37,
+      slowestSeconds: 60,
+      reason:
+        "3 starts took 50.0 s (median) to 60.0 s (slowest): probing every 5 s, 180 s are allowed before a restart",
+    });
+  });
+
+  test("goes by the first success of readiness where there is no startup probe", async () => {
+    const advice = await startThrice({ readinessProbe: probe("readiness") }, [10_000, 30_000, 20_000]);
+    expect(advice).toMatchObject({ slowestSeconds: 30, periodSeconds: 2 });
+  });
+
+  test("does not take a comeback for a start", async () => {
+    const { prober, clock } = createTestProber(() => (clock.now() % 100_000 < 50_000 ? failure : success));
+    const { pod } = makePodWith({ readinessProbe: probe("readiness") });
+    prober.observe(pod, observedPod(pod, [{ id: "a" }]));
+    await clock.advance(1_000_000);
+    expect(prober.startupAdvice("shop", { name: "c", image })).toBeUndefined();
+  });
+
+  test("says nothing after two, nor of what a kubelet before has started", async () => {
+    expect(await startThrice(allThree, [40_000, 60_000])).toBeUndefined();
+    const later = { kubeletStartedAtMs: testStartMs + 1_000_000 };
+    expect(await startThrice(allThree, [40_000, 60_000, 50_000], later)).toBeUndefined();
   });
 });
 

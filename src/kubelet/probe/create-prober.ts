@@ -1,17 +1,21 @@
 import type { Features } from "../../api/feature-gates.ts";
-import type { ContainerStatus, Pod } from "../../api/objects.ts";
+import type { Container, Pod } from "../../api/objects.ts";
+import type { StartupBudget } from "../../api/startup-budget.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { StartupNotes } from "../container/startup-notes.ts";
 import type { ObservedContainer, ObservedPod } from "../observed-pod.ts";
+import { runtimeContainerId } from "../server/container-id.ts";
+import { orderIps } from "../status/pod-addresses.ts";
+import { adviseStartupProbe, type StartupProbeAdvice } from "./advise-startup-probe.ts";
 import { createAlarms } from "./alarms.ts";
 import type { ProbedContainer } from "./decide-verdict.ts";
 import type { ProbeHandler } from "./handler/probe-handler.ts";
 import { type ContainerProbes, probeContainer } from "./probe-container.ts";
 import type { ProbeMetrics } from "./probe-metrics.ts";
 import type { Prober } from "./prober.ts";
-import type { StartupBudget } from "./startup-budget.ts";
+import { createStartTimes } from "./start-times.ts";
 
 export interface ProberOptions {
   readonly handlers: ProbeHandler;
@@ -24,13 +28,15 @@ export interface ProberOptions {
   readonly random: () => number;
   readonly metrics: ProbeMetrics;
   readonly logger: Logger;
-  /** Where pods on the host's network are reached. */
+  /** The node's own address: pods on its network are reached there, and its family is the first of a pod with two. */
   readonly hostIp?: () => string | undefined;
 }
 
 export interface NodeProber extends Prober {
   /** How much of its time to start a container has used; none once it has started or where nothing probes that. */
   startupBudget(containerId: string): StartupBudget | undefined;
+  /** A startup probe that fits how such containers were seen to start; none where too few were. */
+  startupAdvice(namespace: string, container: Container): StartupProbeAdvice | undefined;
   /** Ends all probes. */
   close(): void;
 }
@@ -49,9 +55,11 @@ export function createProber(options: ProberOptions): NodeProber {
   const pods = new Map<string, PodProbes>();
   const byContainerId = new Map<string, ContainerProbes>();
   const handlers: ((podUid: string) => void)[] = [];
+  const startTimes = createStartTimes();
   const deps = {
     ...options,
     alarms,
+    startTimes,
     onChange(podUid: string) {
       for (const handler of handlers) handler(podUid);
     },
@@ -116,7 +124,7 @@ export function createProber(options: ProberOptions): NodeProber {
       }
 
       for (const container of running) {
-        const ip = findIp(pod, observed, container) ?? options.hostIp?.();
+        const ip = findIp(pod, observed, { container, hostIp: options.hostIp?.() });
         const known = podProbes.containers.get(container.id);
         if (known) {
           known.look({ pod, ip });
@@ -135,6 +143,7 @@ export function createProber(options: ProberOptions): NodeProber {
     verdict: (pod, containerId) => byContainerId.get(containerId)?.verdict() ?? readKnown(pod, containerId),
     onChange: (handler) => void handlers.push(handler),
     startupBudget: (containerId) => byContainerId.get(containerId)?.startupBudget(),
+    startupAdvice: (namespace, container) => adviseStartupProbe(startTimes.of(namespace, container)),
     close() {
       for (const uid of pods.keys()) forget(uid);
       alarms.close();
@@ -152,13 +161,17 @@ function findContainer({ spec }: Pod, name: string): ProbedContainer | undefined
 /** What the API says of a container, by its id (`containerd://…`): an older one of that name says nothing of this one. */
 function readKnown({ status }: Pod, containerId: string): { started: boolean; ready: boolean } {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
-  const found = statuses.find((one: ContainerStatus) => one.containerID?.split("://", 2)[1] === containerId);
+  const found = statuses.find(({ containerID = "" }) => runtimeContainerId(containerID) === containerId);
   const ready = found?.ready ?? false;
   // Not started is not ready: what was ready has started.
   return { started: ready || (found?.started ?? false), ready };
 }
 
-function findIp(pod: Pod, observed: ObservedPod, container: ObservedContainer): string | undefined {
-  const sandbox = observed.sandboxes.find(({ id }) => id === container.sandboxId);
-  return sandbox?.ips[0] ?? pod.status?.podIP ?? pod.status?.hostIP;
+function findIp(
+  { status }: Pod,
+  { sandboxes }: ObservedPod,
+  { container, hostIp }: { container: ObservedContainer; hostIp: string | undefined },
+): string | undefined {
+  const sandbox = sandboxes.find(({ id }) => id === container.sandboxId);
+  return orderIps(sandbox?.ips ?? [], hostIp)[0] ?? status?.podIP ?? status?.hostIP ?? hostIp;
 }

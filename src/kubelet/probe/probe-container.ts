@@ -1,5 +1,7 @@
 import type { Pod, Probe } from "../../api/objects.ts";
+import { type StartupBudget, startupBudget } from "../../api/startup-budget.ts";
 import type { StartupNotes } from "../container/startup-notes.ts";
+import { containerFieldPath } from "../pod/kill-container.ts";
 import type { Alarm, Alarms } from "./alarms.ts";
 import {
   beginProbe,
@@ -12,15 +14,17 @@ import {
   planProbe,
 } from "./decide-probe.ts";
 import { decideVerdict, type ProbedContainer } from "./decide-verdict.ts";
+import { isBudgetNews } from "./is-budget-news.ts";
 import type { ProbeMetrics, ProbeSeries } from "./probe-metrics.ts";
 import type { ProbeVerdict } from "./prober.ts";
-import { containerField, type RunProbeDeps, runProbe } from "./run-probe.ts";
-import { isBudgetNews, type StartupBudget, startupBudget } from "./startup-budget.ts";
+import { type RunProbeDeps, runProbe } from "./run-probe.ts";
+import type { StartTimes } from "./start-times.ts";
 
 export interface ProbeContainerDeps extends RunProbeDeps {
   readonly alarms: Alarms;
   readonly metrics: ProbeMetrics;
   readonly notes: Pick<StartupNotes, "startupFailures" | "startupFailed" | "startupEnded">;
+  readonly startTimes: StartTimes;
   readonly kubeletStartedAtMs: number;
   readonly random: () => number;
   readonly onChange: (podUid: string) => void;
@@ -69,9 +73,10 @@ export function probeContainer(
 ): ContainerProbes {
   const { clock, alarms } = deps;
   const { container } = running;
-  const fieldPath = containerField(running);
   const podUid = begin.pod.metadata.uid ?? "";
   let { pod, ip } = begin;
+  // What a kubelet before this one has started may have been ready long ago.
+  let startNoted = running.startedAtMs < deps.kubeletStartedAtMs;
   const specs: readonly [ProbeKind, Probe | undefined][] = [
     ["startup", begin.startupProbes ? container.startupProbe : undefined],
     ["liveness", container.livenessProbe],
@@ -143,6 +148,7 @@ export function probeContainer(
       deps.notes.startupFailed(podUid, running.id);
       tellBudget();
     }
+    if (change === "started" || (change === "ready" && !startup)) noteStart();
     if (change === "started") {
       deps.notes.startupEnded(podUid, running.id);
       for (const other of workers) step(other, { kind: "started" });
@@ -150,10 +156,17 @@ export function probeContainer(
     if (change) deps.onChange(podUid);
   }
 
+  function noteStart(): void {
+    if (startNoted) return;
+    startNoted = true;
+    deps.startTimes.note(pod.metadata.namespace ?? "", container, clock.now() - running.startedAtMs);
+  }
+
   function tellBudget(): void {
     const budget = readBudget();
     if (!budget || !isBudgetNews(budget)) return;
     const message = `Container ${container.name} has not started: ${budget.text}`;
+    const fieldPath = containerFieldPath(pod, container.name);
     deps.recorder.record(pod, { type: "Normal", reason: "StartupBudget", message, fieldPath });
   }
 

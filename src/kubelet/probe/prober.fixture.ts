@@ -26,6 +26,7 @@ interface FixtureOptions {
   readonly features?: Partial<Features>;
   readonly kubeletStartedAtMs?: number;
   readonly random?: () => number;
+  readonly hostIp?: string;
   /** Failures of startup probes by container id, kept over a restart of the kubelet. */
   readonly failures?: Map<string, number>;
 }
@@ -56,6 +57,7 @@ export function createTestProber(answer: (name: string) => Script, options: Fixt
     random: options.random ?? (() => 0.5),
     metrics: createProbeMetrics(registry),
     logger: silentLogger,
+    hostIp: () => options.hostIp,
   });
   prober.onChange((podUid) => changes.push({ podUid, atMs: clock.now() - testStartMs }));
   return {

@@ -2,6 +2,7 @@ import type { Pod, Probe } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { containerFieldPath } from "../pod/kill-container.ts";
 import type { ProbePlan, ProbeResult } from "./decide-probe.ts";
 import type { ProbedContainer } from "./decide-verdict.ts";
 import type { ProbeHandler, ProbeOutcome, ProbeTarget } from "./handler/probe-handler.ts";
@@ -67,7 +68,8 @@ function tell({ recorder }: RunProbeDeps, { pod, subject, plan }: ProbeRun, outc
   const said = describe(outcome);
   if (!said) return;
   const message = `${probeNames[plan.kind]} probe ${said.text}`;
-  recorder.record(pod, { type: "Warning", reason: said.reason, message, fieldPath: containerField(subject) });
+  const fieldPath = containerFieldPath(pod, subject.container.name);
+  recorder.record(pod, { type: "Warning", reason: said.reason, message, fieldPath });
 }
 
 function describe(outcome: ProbeOutcome): { reason: "Unhealthy" | "ProbeWarning"; text: string } | undefined {
@@ -83,8 +85,4 @@ function describe(outcome: ProbeOutcome): { reason: "Unhealthy" | "ProbeWarning"
       return { reason: "Unhealthy", text: `errored and resulted in ${state} state: ${message}` };
     }
   }
-}
-
-export function containerField({ container, role }: ProbedContainer): string {
-  return `spec.${role === "main" ? "containers" : "initContainers"}{${container.name}}`;
 }

@@ -1,6 +1,17 @@
+import { mayRestart } from "../../api/may-restart.ts";
 import type { Container, ContainerStatus } from "../../api/objects.ts";
 import { explainWaiting } from "./explain-waiting.ts";
-import { type Explanation, eventsOf, inCommands, lastEvent, type PodFacts, sentence } from "./explanation.ts";
+import {
+  type Explanation,
+  eventsOf,
+  inCommands,
+  lastEvent,
+  type PodFacts,
+  restarts,
+  sentence,
+} from "./explanation.ts";
+import { findBudget } from "./find-budget.ts";
+import { adviceFor } from "./startup-advice.ts";
 
 /** A container that keeps its pod from being ready, and why; undefined for one that does not. */
 export function explainContainer(
@@ -18,23 +29,33 @@ export function explainContainer(
 }
 
 function explainTerminated(facts: PodFacts, container: Container, status: ContainerStatus): Explanation {
-  const { terminated } = status.state ?? {};
-  return {
-    stage: "crashing",
-    since: terminated?.finishedAt ?? undefined,
-    because: `Container ${container.name} ended with exit code ${terminated?.exitCode} and is about to be started again.`,
-    healsByItself: true,
-    healsWhen: "when it finds what it needs at one of the next starts",
-    fix: `read what it said: kubectl logs ${inCommands(facts.pod)} -c ${container.name} --previous`,
-  };
+  const { finishedAt, exitCode = 0 } = status.state?.terminated ?? {};
+  const since = finishedAt ?? undefined;
+  const log = `read what it said: kubectl logs ${inCommands(facts.pod)} -c ${container.name}`;
+  const ended = `Container ${container.name} ended with exit code ${exitCode}`;
+  if (mayRestart(container, facts.pod.spec ?? { containers: [] }, exitCode)) {
+    return {
+      stage: "crashing",
+      since,
+      because: `${ended} and is about to be started again.`,
+      healsByItself: true,
+      healsWhen: "when it finds what it needs at one of the next starts",
+      fix: `${log} --previous`,
+    };
+  }
+  const because = `${ended} and is not started again, by its restartPolicy.`;
+  if (exitCode !== 0) return { stage: "crashing", since, because, healsByItself: false, fix: log };
+  const healsWhen = "when its other containers have ended too: then the pod is done";
+  return { stage: "readiness", since, because, healsByItself: true, healsWhen, fix: undefined };
 }
 
-/** Probes begin after the initial delay, and the last one allowed to fail ends the budget. */
+/** Of a container that did not end by itself. */
+const killedCode = 137;
+
 function explainStarting(facts: PodFacts, container: Container, status: ContainerStatus): Explanation {
-  const { startupProbe: probe } = container;
   const since = status.state?.running?.startedAt ?? undefined;
   const log = `kubectl logs ${inCommands(facts.pod)} -c ${container.name}`;
-  if (!probe) {
+  if (!container.startupProbe) {
     return {
       stage: "starting",
       since,
@@ -44,20 +65,19 @@ function explainStarting(facts: PodFacts, container: Container, status: Containe
       fix: `its log: ${log}`,
     };
   }
-  const { periodSeconds = 10, failureThreshold = 3, initialDelaySeconds = 0 } = probe;
-  const budget = initialDelaySeconds + periodSeconds * failureThreshold;
-  const used = since ? Math.max(0, Math.round((facts.now - Date.parse(since)) / 1_000)) : 0;
+  const budget = findBudget(facts, container, since ? Date.parse(since) : facts.now);
+  const goesOn = mayRestart(container, facts.pod.spec ?? { containers: [] }, killedCode);
   const failure = probeFailure(facts, container, "Startup");
-  const restarts = status.restartCount > 0 ? `, after ${status.restartCount} restarts` : "";
+  const after = status.restartCount > 0 ? `, after ${restarts(status.restartCount)}` : "";
   return {
     stage: "starting",
     since,
     because: sentence(
-      `Container ${container.name} runs and its startup probe has not succeeded yet: ${used} s of at most ${budget} s are used${restarts}${failure ? `; ${failure}` : ""}`,
+      `Container ${container.name} runs and its startup probe has not succeeded yet: ${budget.text}${after}${failure ? `; ${failure}` : ""}`,
     ),
     healsByItself: true,
-    healsWhen: `when the probe succeeds; after ${budget} s the container is started again`,
-    fix: `if it needs longer, raise startupProbe.failureThreshold; its log: ${log}`,
+    healsWhen: `when the probe succeeds; else the container is ${goesOn ? "started again" : "ended"} in ${budget.secondsLeft} s at the latest`,
+    fix: `if it needs longer, ${adviceFor(facts, container.name) ?? "raise startupProbe.failureThreshold"}; its log: ${log}`,
   };
 }
 

@@ -14,10 +14,13 @@ interface Given {
   status?: Pod["status"];
   events?: readonly { reason: string; message: string; at?: string }[];
   pulls?: readonly PullFacts[];
+  budgets?: PodFacts["budgets"];
+  advice?: PodFacts["advice"];
   spec?: object;
   stage: string;
   because: RegExp;
   heals: boolean;
+  healsWhen?: string;
   fix?: RegExp;
 }
 
@@ -38,6 +41,13 @@ const status = (name: string, more: Partial<ContainerStatus>): ContainerStatus =
   ...more,
 });
 const waiting = (reason: string, message = "") => status("c", { state: { waiting: { reason, message } } });
+const advice = {
+  container: "c",
+  periodSeconds: 5,
+  failureThreshold: 37,
+  slowestSeconds: 60,
+  reason: "3 starts",
+};
 const running = { running: { startedAt: "2026-01-01T00:00:30Z" } };
 
 function factsOf(given: Given): PodFacts {
@@ -73,6 +83,8 @@ function factsOf(given: Given): PodFacts {
       }),
     ),
     pulls: given.pulls ?? [],
+    budgets: given.budgets ?? [],
+    advice: given.advice ?? [],
     now,
   };
 }
@@ -353,6 +365,71 @@ describe("why a pod does not start", () => {
       fix: /IfNotPresent/,
     },
     {
+      name: "it ended, and will be started again",
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [status("c", { state: { terminated: { exitCode: 3 } } })],
+      },
+      stage: "crashing",
+      because: /ended with exit code 3 and is about to be started again/,
+      heals: true,
+      fix: /kubectl logs p -n shop -c c --previous/,
+    },
+    {
+      name: "it failed beside others, and is not started again",
+      containers: [{ name: "c" }, { name: "d" }],
+      spec: { restartPolicy: "Never" },
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [
+          status("c", { state: { terminated: { exitCode: 3 } } }),
+          status("d", { state: running, started: true, ready: true }),
+        ],
+      },
+      stage: "crashing",
+      because: /ended with exit code 3 and is not started again, by its restartPolicy/,
+      heals: false,
+      fix: /kubectl logs p -n shop -c c$/,
+    },
+    {
+      name: "it has done its work beside others",
+      containers: [{ name: "c" }, { name: "d" }],
+      spec: { restartPolicy: "OnFailure" },
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [
+          status("c", { state: { terminated: { exitCode: 0 } } }),
+          status("d", { state: running, started: true, ready: true }),
+        ],
+      },
+      stage: "readiness",
+      because: /ended with exit code 0 and is not started again/,
+      heals: true,
+    },
+    {
+      name: "one has done its work, and the other is on its way",
+      containers: [{ name: "c" }, { name: "d" }],
+      spec: { restartPolicy: "Never" },
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [status("c", { state: { terminated: { exitCode: 0 } } }), status("d", {})],
+      },
+      stage: "creating",
+      because: /Container d is about to be made/,
+      heals: true,
+    },
+    {
+      name: "its node has fallen silent",
+      status: {
+        conditions: [...sandboxed, condition("Ready", "False")],
+        containerStatuses: [status("c", { state: running, started: true, ready: true })],
+      },
+      stage: "readiness",
+      because: /not ready any more, though its containers were when its kubelet last told of them/,
+      heals: true,
+      fix: /kubectl get node n/,
+    },
+    {
       name: "an init container runs",
       initContainers: [{ name: "i" }],
       status: { conditions: sandboxed, initContainerStatuses: [status("i", { state: running })] },
@@ -367,9 +444,75 @@ describe("why a pod does not start", () => {
       status: { conditions: sandboxed, containerStatuses: [status("c", { state: running, started: false })] },
       events: [{ reason: "Unhealthy", message: "Startup probe failed: HTTP 503" }],
       stage: "starting",
-      because: /30 s of at most 300 s are used; Startup probe failed: HTTP 503/,
+      because: /has not succeeded yet: 1 of 30 failures, at most 280 s left; Startup probe failed: HTTP 503/,
       heals: true,
-      fix: /failureThreshold/,
+      fix: /raise startupProbe\.failureThreshold; its log: kubectl logs/,
+    },
+    {
+      name: "a startup probe goes on, and the kubelet tells how many have failed",
+      containers: [{ startupProbe: { periodSeconds: 10, failureThreshold: 30 } }],
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [status("c", { state: running, started: false, restartCount: 1 })],
+      },
+      events: [{ reason: "Unhealthy", message: "Startup probe failed: HTTP 503" }],
+      budgets: [{ container: "c", failures: 3, secondsLeft: 270 }],
+      advice: [advice],
+      stage: "starting",
+      because: /yet: 3 of 30 failures, at most 270 s left, after 1 restart; Startup probe failed: HTTP 503/,
+      heals: true,
+      fix: /if it needs longer, give container c a startupProbe with periodSeconds: 5 and failureThreshold: 37 \(3 starts\)/,
+    },
+    {
+      name: "a startup probe goes on in a pod that is not restarted",
+      spec: { restartPolicy: "Never" },
+      containers: [{ startupProbe: {} }],
+      status: { conditions: sandboxed, containerStatuses: [status("c", { state: running, started: false })] },
+      stage: "starting",
+      because: /0 of 3 failures, at most 20 s left\.$/,
+      heals: true,
+      healsWhen: "when the probe succeeds; else the container is ended in 20 s at the latest",
+      fix: /kubectl logs/,
+    },
+    {
+      name: "killed by its startup probe again and again",
+      containers: [{ startupProbe: {} }],
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [{ ...waiting("CrashLoopBackOff"), restartCount: 2 }],
+      },
+      events: [{ reason: "Killing", message: "Container c failed startup probe, will be restarted" }],
+      advice: [advice],
+      stage: "crashing",
+      because: /failed startup probe, 2 restarts so far/,
+      heals: true,
+      fix: /^give container c a startupProbe .*; read what it said before it ended: kubectl logs/,
+    },
+    {
+      name: "ready, and was nearly killed on the way",
+      containers: [{ livenessProbe: { periodSeconds: 20, failureThreshold: 4 } }],
+      status: {
+        conditions: [...sandboxed, condition("Ready", "True")],
+        containerStatuses: [status("c", { state: running, started: true, ready: true })],
+      },
+      advice: [advice],
+      stage: "ready",
+      because:
+        /^It is ready; container c has taken up to 60\.0 s to start, and after 60 s a probe would have ended it\.$/,
+      heals: true,
+      fix: /^give container c a startupProbe/,
+    },
+    {
+      name: "ready, with time to spare",
+      containers: [{ startupProbe: { periodSeconds: 5, failureThreshold: 37 } }],
+      status: {
+        conditions: [...sandboxed, condition("Ready", "True")],
+        containerStatuses: [status("c", { state: running, started: true, ready: true })],
+      },
+      advice: [advice],
+      stage: "ready",
+      because: /^It is ready\.$/,
+      heals: true,
     },
     {
       name: "not ready",
@@ -425,6 +568,7 @@ describe("why a pod does not start", () => {
     expect(explanation.stage).toBe(given.stage);
     expect(explanation.because).toMatch(given.because);
     expect(explanation.healsByItself).toBe(given.heals);
+    if (given.healsWhen) expect(explanation.healsWhen).toBe(given.healsWhen);
     if (given.fix) expect(explanation.fix).toMatch(given.fix);
     else expect(explanation.fix).toBeUndefined();
   });

@@ -1,16 +1,18 @@
 import type { Container, ContainerStatus } from "../../api/objects.ts";
+import { hasEnded } from "../../api/pod-phase.ts";
 import { isSidecar } from "../../api/pod-resources.ts";
 import { explainContainer } from "./explain-container.ts";
 import { explainEnd, explainLeaving, explainOverdue } from "./explain-end.ts";
 import { explainSandbox } from "./explain-sandbox.ts";
 import { explainScheduling } from "./explain-scheduling.ts";
-import { type Explanation, inCommands, type PodFacts, probeKill } from "./explanation.ts";
+import { type Explanation, inCommands, type PodFacts, probeKill, sentence } from "./explanation.ts";
+import { adviceFor, findTight, type TightContainer } from "./startup-advice.ts";
 
 /** Why a pod is where it is: the first thing on its way to Ready that is not done. */
 export function explainPod(facts: PodFacts): Explanation {
   const { pod } = facts;
   if (pod.metadata.deletionTimestamp) return explainLeaving(facts);
-  if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return explainEnd(facts);
+  if (hasEnded(pod)) return explainEnd(facts);
   if (!pod.spec?.nodeName) return explainScheduling(facts);
   const overdue = explainOverdue(facts);
   if (overdue) return overdue;
@@ -19,6 +21,7 @@ export function explainPod(facts: PodFacts): Explanation {
     explainInit(facts) ??
     explainContainers(facts, pod.spec.containers, pod.status?.containerStatuses) ??
     explainGates(facts) ??
+    explainUnready(facts) ??
     explainReady(facts)
   );
 }
@@ -52,16 +55,17 @@ function explainInit(facts: PodFacts): Explanation | undefined {
   return undefined;
 }
 
-/** The one that helps most to know: what cannot heal by itself comes first. */
+/** The one that helps most to know: what cannot heal by itself comes first, what has done its work last. */
 function explainContainers(
   facts: PodFacts,
   containers: readonly Container[],
   statuses: readonly ContainerStatus[] = [],
 ): Explanation | undefined {
-  const found = containers.flatMap((container) => {
-    const status = statuses.find(({ name }) => name === container.name);
-    return explainContainer(facts, container, status) ?? [];
-  });
+  const statusOf = (container: Container) => statuses.find(({ name }) => name === container.name);
+  const isDone = (container: Container) => statusOf(container)?.state?.terminated?.exitCode === 0;
+  const found = containers
+    .toSorted((a, b) => Number(isDone(a)) - Number(isDone(b)))
+    .flatMap((container) => explainContainer(facts, container, statusOf(container)) ?? []);
   return found.find(({ healsByItself }) => !healsByItself) ?? found[0];
 }
 
@@ -82,17 +86,44 @@ function explainGates({ pod }: PodFacts): Explanation | undefined {
   );
 }
 
+/** When a node falls silent, its pods are marked from outside; what they say of their containers is what was. */
+function explainUnready({ pod }: PodFacts): Explanation | undefined {
+  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  if (!ready || ready.status === "True") return undefined;
+  const said = ready.message ?? ready.reason;
+  return {
+    stage: "readiness",
+    since: ready.lastTransitionTime ?? undefined,
+    because: sentence(
+      said
+        ? `It is not ready: ${said}`
+        : "It is not ready any more, though its containers were when its kubelet last told of them",
+    ),
+    healsByItself: true,
+    healsWhen: "when its kubelet says that it is",
+    fix: `see that its node lives: kubectl get node ${pod.spec?.nodeName}`,
+  };
+}
+
 function explainReady(facts: PodFacts): Explanation {
   const { pod } = facts;
   const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
   const restarted = pod.status?.containerStatuses?.find(({ restartCount }) => restartCount > 0);
+  const tight = findTight(facts);
+  const said = [restarted && restartWords(facts, restarted), tight && tightWords(tight)].filter(Boolean);
+  const why = restarted && `why it ended: kubectl logs ${inCommands(pod)} -c ${restarted.name} --previous`;
+  const advice = tight && adviceFor(facts, tight.name);
   return {
     stage: "ready",
     since: ready?.lastTransitionTime ?? undefined,
-    because: `It is ready${restarted ? `; ${restartWords(facts, restarted)}` : ""}.`,
+    because: `${["It is ready", ...said].join("; ")}.`,
     healsByItself: true,
-    fix: restarted && `why it ended: kubectl logs ${inCommands(pod)} -c ${restarted.name} --previous`,
+    fix: advice && why ? `${advice}; ${why}` : (advice ?? why),
   };
+}
+
+function tightWords({ name, slowestSeconds, allowedSeconds }: TightContainer): string {
+  return `container ${name} has taken up to ${slowestSeconds.toFixed(1)} s to start, and after ${allowedSeconds} s a probe would have ended it`;
 }
 
 /** A pod that is ready between two deaths is worth a word. */

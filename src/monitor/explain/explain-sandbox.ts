@@ -1,3 +1,4 @@
+import { eventTimeMs } from "../event-time.ts";
 import {
   type Explanation,
   inCommands,
@@ -5,7 +6,6 @@ import {
   namespaceFlag,
   type PodFacts,
   sentence,
-  timeOf,
 } from "./explanation.ts";
 
 const missingObject = /(secret|configmap) "([^"]+)" not found/i;
@@ -57,6 +57,6 @@ function sandboxProblem(facts: PodFacts): { reason: string; message: string } | 
   const event = lastEvent(facts, ...reasons);
   // What failed before the sandbox stood the last time is history.
   const before = condition?.status === "True" ? Date.parse(condition.lastTransitionTime ?? "") : 0;
-  if (!event?.message || timeOf(event) < before) return undefined;
+  if (!event?.message || eventTimeMs(event) < before) return undefined;
   return { reason: event.reason ?? "", message: event.message };
 }

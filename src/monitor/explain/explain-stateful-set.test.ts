@@ -9,11 +9,15 @@ const pod = (ordinal: number, revision: string, ready: boolean): Pod => ({
   status: { conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
 });
 
-const set = (type: string, podManagementPolicy = "OrderedReady"): StatefulSet => ({
+const set = (type: string, podManagementPolicy = "OrderedReady", partition?: number): StatefulSet => ({
   apiVersion: "apps/v1",
   kind: "StatefulSet",
   metadata: { name: "db", namespace: "shop" },
-  spec: { replicas: 2, podManagementPolicy, updateStrategy: { type } } as StatefulSet["spec"],
+  spec: {
+    replicas: 2,
+    podManagementPolicy,
+    updateStrategy: { type, ...(partition !== undefined && { rollingUpdate: { partition } }) },
+  } as StatefulSet["spec"],
   status: { replicas: 2, updateRevision: "new" },
 });
 
@@ -54,6 +58,28 @@ test.each([
     pods: [pod(0, "old", true), pod(1, "broken", false)],
     because: /about to be replaced/,
     heals: true,
+  },
+  {
+    name: "the same under Recreate",
+    set: set("Recreate"),
+    pods: [pod(0, "old", true), pod(1, "broken", false)],
+    because: /about to be replaced/,
+    heals: true,
+  },
+  {
+    name: "an update under way",
+    set: set("RollingUpdate", "OrderedReady", 1),
+    pods: [pod(0, "old", true), pod(1, "old", true)],
+    because: /2 of 2 pods are ready and of an older revision; they are replaced one by one/,
+    heals: true,
+  },
+  {
+    name: "a partition holds the rest back",
+    set: set("RollingUpdate", "OrderedReady", 1),
+    pods: [pod(0, "old", true), pod(1, "new", true)],
+    because: /Ordinals below 1 keep their revision/,
+    heals: false,
+    fix: /kubectl patch statefulset db -n shop -p '\{"spec":\{"updateStrategy":\{"rollingUpdate":\{"partition":0/,
   },
   {
     name: "pods are missing",

@@ -1,5 +1,6 @@
 import type { Pod, StatefulSet } from "../../api/objects.ts";
-import { chooseHoldUp, isReady, revisionOf } from "./find-hold-up.ts";
+import { inCommands } from "./explanation.ts";
+import { chooseHoldUp, isReady, ordinalOf, revisionOf } from "./find-hold-up.ts";
 
 /** Where a StatefulSet is with its pods, and which of them is waited for. */
 export interface SetExplanation {
@@ -35,7 +36,8 @@ export function explainStatefulSet(set: StatefulSet, pods: readonly Pod[]): SetE
   if (revisionOf(holdUp) === updateRevision || strategy === "EnforcedRollingUpdate") {
     return { ...counts, because: `It waits for pod ${name}.`, healsByItself: true, fix: undefined };
   }
-  if (strategy === "RollingUpdate" && set.spec?.podManagementPolicy === "Parallel") {
+  const isParallel = strategy === "RollingUpdate" && set.spec?.podManagementPolicy === "Parallel";
+  if (isParallel || strategy === "Recreate") {
     return {
       ...counts,
       because: `Pod ${name} is not ready and is about to be replaced.`,
@@ -47,7 +49,7 @@ export function explainStatefulSet(set: StatefulSet, pods: readonly Pod[]): SetE
     ...counts,
     because: `Pod ${name} is not ready and of an older revision than the template; ${strategy} does not replace it.`,
     healsByItself: false,
-    fix: `${deletePod(holdUp)} replaces it by hand; under Kindling this strategy does so for all: ${enforce(set)}`,
+    fix: `${deletePod(holdUp)} replaces it by hand; under Kindling this strategy does so for all: ${patch(set, enforced)}`,
   };
 }
 
@@ -63,31 +65,33 @@ function withoutHoldUp(
   const said = set.status?.conditions?.find(({ type }) => type === "Progressing")?.message;
   if (pods.length < replicas) {
     const because = `${pods.length} of ${replicas} pods exist${said ? `: ${said}` : ""}.`;
-    const fix = `see why no more are made: kubectl describe statefulset ${set.metadata.name}${flagOf(set)}`;
+    const fix = `see why no more are made: kubectl describe statefulset ${inCommands(set)}`;
     return { because, healsByItself: true, fix };
   }
   if (updated >= replicas)
     return { because: "All of its pods are ready.", healsByItself: true, fix: undefined };
-  const old = `${replicas - updated} of ${replicas} pods are ready and of an older revision`;
-  if (strategy !== "OnDelete")
-    return { because: `${old}; they are replaced one by one.`, healsByItself: true, fix: undefined };
-  const [oldest] = pods.filter((pod) => revisionOf(pod) !== set.status?.updateRevision);
-  return {
-    because: `${old}; OnDelete replaces a pod when it is deleted.`,
-    healsByItself: false,
-    fix: oldest && deletePod(oldest),
-  };
+  const words = `${replicas - updated} of ${replicas} pods are ready and of an older revision`;
+  const old = pods.filter((pod) => revisionOf(pod) !== set.status?.updateRevision);
+  if (strategy === "OnDelete") {
+    const because = `${words}; OnDelete replaces a pod when it is deleted.`;
+    return { because, healsByItself: false, fix: old[0] && deletePod(old[0]) };
+  }
+  const partition = set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
+  if (old.every((pod) => ordinalOf(pod) < partition)) {
+    const because = `Ordinals below ${partition} keep their revision: spec.updateStrategy.rollingUpdate.partition is ${partition}.`;
+    return { because, healsByItself: false, fix: `to replace them too: ${patch(set, lowered)}` };
+  }
+  return { because: `${words}; they are replaced one by one.`, healsByItself: true, fix: undefined };
 }
+
+const enforced = { type: "EnforcedRollingUpdate" };
+const lowered = { rollingUpdate: { partition: 0 } };
 
 function deletePod(pod: Pod): string {
-  return `kubectl delete pod ${pod.metadata.name}${flagOf(pod)}`;
+  return `kubectl delete pod ${inCommands(pod)}`;
 }
 
-function enforce(set: StatefulSet): string {
-  const patch = '{"spec":{"updateStrategy":{"type":"EnforcedRollingUpdate"}}}';
-  return `kubectl patch statefulset ${set.metadata.name}${flagOf(set)} -p '${patch}'`;
-}
-
-function flagOf({ metadata: { namespace = "default" } }: Pod | StatefulSet): string {
-  return namespace === "default" ? "" : ` -n ${namespace}`;
+function patch(set: StatefulSet, updateStrategy: object): string {
+  const body = JSON.stringify({ spec: { updateStrategy } });
+  return `kubectl patch statefulset ${inCommands(set)} -p '${body}'`;
 }

@@ -1,8 +1,9 @@
 import type { Container, ContainerStatus } from "../../api/objects.ts";
 import { healsByItself } from "../../api/waiting-reasons.ts";
 import { explainMaking, explainPull } from "./explain-pull.ts";
-import { type Explanation, eventsOf, type PodFacts, probeKill, sentence } from "./explanation.ts";
+import { type Explanation, eventsOf, type PodFacts, probeKill, restarts, sentence } from "./explanation.ts";
 import { fixFor } from "./fix-waiting.ts";
+import { adviceFor } from "./startup-advice.ts";
 
 const whileMaking = new Set(["", "ContainerCreating", "PodInitializing"]);
 const aboutTheImage = new Set([
@@ -26,6 +27,9 @@ export function explainWaiting(
   if (pull) return explainPull(facts, pull);
   if (whileMaking.has(reason)) return explainMaking(facts, container);
   const crashes = reason === "CrashLoopBackOff";
+  // A probe that ends it while it starts may have too little patience.
+  const advice = crashes && probeKill(facts, container.name) && adviceFor(facts, container.name);
+  const fix = fixFor(facts.pod, container, { reason, message });
   const words = `Container ${container.name} waits: ${reason}${message ? `: ${message}` : ""}`;
   return {
     stage: crashes ? "crashing" : aboutTheImage.has(reason) ? "pulling" : "creating",
@@ -33,7 +37,7 @@ export function explainWaiting(
     because: sentence(crashes ? crashWords(facts, container, status) : words),
     healsByItself: healsByItself(reason),
     ...(healsByItself(reason) && { healsWhen: healsWhen(reason) }),
-    fix: fixFor(facts.pod, container, { reason, message }),
+    fix: advice ? `${advice}; ${fix}` : fix,
   };
 }
 
@@ -59,8 +63,7 @@ function crashWords(facts: PodFacts, container: Container, status: ContainerStat
   const how = last ? ` with exit code ${last.exitCode}${reason}` : "";
   const kill = probeKill(facts, container.name);
   const words = last?.message ? `: ${last.message.trim()}` : kill ? `: it ${kill}` : "";
-  const count = status?.restartCount ?? 0;
   const delay = /back-off (\S+)/.exec(status?.state?.waiting?.message ?? "")?.[1];
   const next = delay ? `; the next start waits ${delay}` : "";
-  return `Container ${container.name} ended${how}${words}, ${count} ${count === 1 ? "restart" : "restarts"} so far${next}`;
+  return `Container ${container.name} ended${how}${words}, ${restarts(status?.restartCount ?? 0)} so far${next}`;
 }

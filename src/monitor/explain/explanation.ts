@@ -1,4 +1,5 @@
-import type { Event, Pod } from "../../api/objects.ts";
+import type { Event, KubeObject, Pod } from "../../api/objects.ts";
+import { eventTimeMs } from "../event-time.ts";
 
 /** All that is known of a pod when somebody asks why it does not start. */
 export interface PodFacts {
@@ -7,6 +8,9 @@ export interface PodFacts {
   readonly events: readonly Event[];
   /** What the node's kubelet says of pulls for the pod; empty where the kubelet cannot say. */
   readonly pulls: readonly PullFacts[];
+  /** What it says of startup probes, and what it would have them be. */
+  readonly budgets: readonly KnownBudget[];
+  readonly advice: readonly KnownAdvice[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -18,6 +22,23 @@ export interface PullFacts {
   readonly offset: number;
   /** 0 as long as it is not known. */
   readonly total: number;
+}
+
+/** How many failures a container has had, as its kubelet counts them. */
+export interface KnownBudget {
+  readonly container: string;
+  readonly failures: number;
+  readonly secondsLeft: number;
+}
+
+/** What the kubelet's startup advisor proposes for a container, from the starts that it has seen. */
+export interface KnownAdvice {
+  readonly container: string;
+  readonly periodSeconds: number;
+  readonly failureThreshold: number;
+  readonly slowestSeconds: number;
+  /** `3 starts took 50.0 s (median) to …` */
+  readonly reason: string;
 }
 
 type Stage =
@@ -49,12 +70,11 @@ export interface Explanation {
 }
 
 /** The name in commands: `-n NAMESPACE` only where it is needed. */
-export function inCommands({ metadata }: Pod): string {
-  const { namespace = "default", name = "" } = metadata;
-  return namespace === "default" ? name : `${name} -n ${namespace}`;
+export function inCommands({ metadata }: Pick<KubeObject, "metadata">): string {
+  return `${metadata.name ?? ""}${namespaceFlag({ metadata })}`;
 }
 
-export function namespaceFlag({ metadata }: Pod): string {
+export function namespaceFlag({ metadata }: Pick<KubeObject, "metadata">): string {
   const { namespace = "default" } = metadata;
   return namespace === "default" ? "" : ` -n ${namespace}`;
 }
@@ -66,11 +86,11 @@ export function lastEvent(
 ): Event | undefined {
   return events
     .filter(({ reason }) => reasons.includes(reason ?? ""))
-    .toSorted((a, b) => timeOf(b) - timeOf(a))[0];
+    .toSorted((a, b) => eventTimeMs(b) - eventTimeMs(a))[0];
 }
 
 /** What the pod's events say of one of its containers; of any, where a cluster's events do not name it. */
-export function eventsOf({ events }: PodFacts, container: string): readonly Event[] {
+export function eventsOf({ events }: Pick<PodFacts, "events">, container: string): readonly Event[] {
   return events.filter(
     ({ involvedObject: { fieldPath } }) => !fieldPath || fieldPath.endsWith(`{${container}}`),
   );
@@ -82,6 +102,11 @@ export function probeKill(facts: PodFacts, container: string): string | undefine
   return message && /failed (liveness|startup) probe/.exec(message)?.[0];
 }
 
+/** `1 restart`, `2 restarts` */
+export function restarts(count: number): string {
+  return `${count} ${count === 1 ? "restart" : "restarts"}`;
+}
+
 /** One sentence, without what gRPC puts in front of what a runtime says, and with ids as short as people use them. */
 export function sentence(text: string): string {
   const plain = text
@@ -89,9 +114,4 @@ export function sentence(text: string): string {
     .replaceAll(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, "$1")
     .trim();
   return /[.!?…]$/.test(plain) ? plain : `${plain}.`;
-}
-
-export function timeOf(event: Event): number {
-  const time = event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp;
-  return time ? Date.parse(time) : 0;
 }

@@ -14,6 +14,6 @@ export function revisionOf({ metadata }: Pod): string | undefined {
   return metadata.labels?.["controller-revision-hash"];
 }
 
-function ordinalOf({ metadata }: Pod): number {
+export function ordinalOf({ metadata }: Pod): number {
   return Number(/-(\d+)$/.exec(metadata.name ?? "")?.[1] ?? 0);
 }

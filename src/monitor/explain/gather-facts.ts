@@ -2,7 +2,8 @@ import type { Pod, StatefulSet } from "../../api/objects.ts";
 import { StatusError } from "../../api/status-error.ts";
 import type { Client, ObjectKey } from "../../client/client.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { PodFacts, PullFacts } from "./explanation.ts";
+import { parsePulls, parseStartup } from "../feed/parse-answers.ts";
+import type { PodFacts } from "./explanation.ts";
 
 /** Asks the cluster, whichever it is, for what it has about a pod. Throws when there is no such pod. */
 export async function gatherFacts(
@@ -12,27 +13,34 @@ export async function gatherFacts(
 ): Promise<PodFacts> {
   const pod = await client.get("pods", key, { signal });
   const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${key.name}`;
-  const [events, pulls] = await Promise.all([
+  const node = pod.spec?.nodeName;
+  const ask = (page: string) => node && askKubelet(client, { ...key, node, page }, signal);
+  const [events, pulls, startup] = await Promise.all([
     client.list("events", { namespace: key.namespace, fieldSelector, signal }).then(({ items }) => items),
-    pod.spec?.nodeName ? readPulls(client, pod.spec.nodeName, key, signal) : [],
+    ask("imagePullProgress"),
+    ask("startupProbes"),
   ]);
   const uid = pod.metadata.uid;
-  return { pod, events: events.filter((event) => event.involvedObject.uid === uid), pulls, now: clock.now() };
+  return {
+    pod,
+    events: events.filter((event) => event.involvedObject.uid === uid),
+    pulls: parsePulls(pulls),
+    ...parseStartup(startup),
+    now: clock.now(),
+  };
 }
 
 /** Only Kindling's kubelet has it, and only some callers may ask; all others see the events alone. */
-async function readPulls(
+async function askKubelet(
   client: Client,
-  node: string,
-  { namespace, name }: Required<ObjectKey>,
+  { node, page, namespace, name }: Required<ObjectKey> & { readonly node: string; readonly page: string },
   signal: AbortSignal,
-): Promise<readonly PullFacts[]> {
-  const path = `/api/v1/nodes/${node}/proxy/imagePullProgress/${namespace}/${name}`;
+): Promise<unknown> {
   try {
-    const { pulls = [] } = await client.request<{ pulls?: readonly PullFacts[] }>("GET", path, { signal });
-    return pulls;
+    const path = `/api/v1/nodes/${node}/proxy/${page}/${namespace}/${name}`;
+    return await client.request<unknown>("GET", path, { signal });
   } catch (error) {
-    if (error instanceof StatusError) return [];
+    if (error instanceof StatusError) return undefined;
     throw error;
   }
 }

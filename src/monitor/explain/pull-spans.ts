@@ -1,4 +1,6 @@
 import type { Event, Pod } from "../../api/objects.ts";
+import { eventTime } from "../event-time.ts";
+import { parseSeconds } from "../measure/pull-message.ts";
 import type { PullFacts } from "./explanation.ts";
 
 export interface PullSpanFacts {
@@ -22,10 +24,10 @@ export function pullSpans({ spec }: Pod, { events, pulls }: PullSpanFacts): read
       if (event.reason !== "Pulled" || !event.involvedObject.fieldPath?.endsWith(`{${name}}`)) return [];
       const [, image, took] =
         /^Successfully pulled image "([^"]+)" in \S+ \((\S+) including/.exec(event.message ?? "") ?? [];
-      const endMs = Date.parse(event.lastTimestamp ?? event.eventTime ?? "");
-      const tookMs = durationMs(took ?? "");
-      if (!image || tookMs === undefined || Number.isNaN(endMs)) return [];
-      return [spanOf(image, endMs - tookMs, endMs)];
+      const endMs = Date.parse(eventTime(event) ?? "");
+      const seconds = parseSeconds(took ?? "");
+      if (!image || seconds === undefined || Number.isNaN(endMs)) return [];
+      return [spanOf(image, endMs - 1_000 * seconds, endMs)];
     });
     return past.slice(0, 1);
   });
@@ -38,20 +40,4 @@ function spanOf(image: string, startMs: number, endMs: number | undefined): Pull
       .at(-1)
       ?.replace(/@sha256:.*/, "") ?? image;
   return { name: `pull ${short.length > 24 ? `${short.slice(0, 23)}…` : short}`, startMs, endMs };
-}
-
-const unitMs: Readonly<Record<string, number>> = {
-  h: 3_600_000,
-  m: 60_000,
-  s: 1_000,
-  ms: 1,
-  µs: 0.001,
-  ns: 0.000_001,
-};
-
-/** A duration as Go writes it: `1m2.5s`, `350ms`. */
-function durationMs(text: string): number | undefined {
-  if (!/^(\d+(\.\d+)?(h|ms|m|s|µs|ns))+$/.test(text)) return undefined;
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s|µs|ns)/g)];
-  return parts.reduce((sum, [, figure, unit = ""]) => sum + Number(figure) * (unitMs[unit] ?? 0), 0);
 }

@@ -1,4 +1,5 @@
 import type { ContainerStatus, Event, Pod } from "../../api/objects.ts";
+import { hasEnded } from "../../api/pod-phase.ts";
 import { type PullSpanFacts, pullSpans } from "./pull-spans.ts";
 
 /** One stretch of a pod's way. Without an end it goes on. */
@@ -23,8 +24,7 @@ export function waterfall(
   { events = [], pulls = [] }: Partial<PullSpanFacts> = {},
 ): readonly Span[] {
   // The conditions of a pod that has ended say nothing of its start any more.
-  const hasEnded = pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
-  const stretches = hasEnded ? pastStretches(pod) : stretchesOf(pod, { events, pulls });
+  const stretches = hasEnded(pod) ? pastStretches(pod) : stretchesOf(pod, { events, pulls });
   return stretches
     .flatMap(({ name, startMs, endMs }) =>
       startMs === undefined

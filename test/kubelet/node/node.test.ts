@@ -45,7 +45,14 @@ function startNode(): NodeStatusUpdater {
     readMachine: () => readMachine({ dataDir: "/" }),
     updateFrequencyMs: 50,
   });
-  const lease = { client, clock: systemClock, logger: silentLogger, nodeName: "node-1", node: updater.node };
+  const lease = {
+    client,
+    clock: systemClock,
+    logger: silentLogger,
+    nodeName: "node-1",
+    node: updater.node,
+    leaseDurationSeconds: 40,
+  };
   running = Promise.all([
     updater.run(stop.signal),
     updater.registered.then(() => runNodeLease(lease, stop.signal)),

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import type { Pod } from "../../../src/api/objects.ts";
 import { makePod } from "../../../src/kubelet/container/make-pod.fixture.ts";
 import { createTestProber, observedPod } from "../../../src/kubelet/probe/prober.fixture.ts";
+import { startCluster } from "../../../src/testing/start-cluster.ts";
 
 const page = readFileSync(new URL("../../../docs/probes.md", import.meta.url), "utf8");
 const [, manifest = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
@@ -38,4 +40,38 @@ test("950-3 the documented example is killed when it has not started after five 
   expect(prober.verdict(pod, "a").kill).toBeUndefined();
   await clock.advance(1);
   expect(prober.verdict(pod, "a").kill?.probe).toBe("startup");
+});
+
+test("the documented example in a cluster: kept while it starts slowly, restarted soon after it hangs", async () => {
+  await using cluster = await startCluster();
+  const { client, clock, faults } = cluster;
+  const refused = faults.failProbe({ pod: "slow-starter", probe: "startup" }, "connection refused");
+  const { metadata } = await client.create("pods", parse(manifest));
+  const name = metadata.name ?? "";
+  const statusOf = ({ status }: Pod) => status?.containerStatuses?.[0];
+  await client.waitFor("pods", name, (pod) => statusOf(pod)?.state?.running !== undefined);
+  await clock.advance("4m");
+  expect(statusOf(await client.get("pods", name))).toMatchObject({ started: false, restartCount: 0 });
+
+  refused.heal();
+  await clock.advance("10s");
+  await client.waitFor("pods", name, "Ready");
+  const hang = faults.failProbe({ pod: "slow-starter", probe: "liveness" }, "context deadline exceeded");
+  await clock.advance("10s");
+  await client.waitFor("pods", name, (pod) => statusOf(pod)?.restartCount === 1);
+  hang.heal();
+  const messages = async () => {
+    const events = await client.list("events", { fieldSelector: `involvedObject.name=${name}` });
+    return events.map(({ message }) => message);
+  };
+  await expect
+    .poll(messages)
+    .toEqual(
+      expect.arrayContaining([
+        "Startup probe failed: connection refused",
+        "Container app has not started: 15 of 30 failures, at most 150 s left",
+        "Liveness probe failed: context deadline exceeded",
+        "Container app failed liveness probe, will be restarted",
+      ]),
+    );
 });

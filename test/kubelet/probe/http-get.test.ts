@@ -183,7 +183,7 @@ describe("failures", () => {
   test("a body that does not end in time", async () => {
     const port = await serveBytes("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", { close: false });
     // Long enough for the headers to come.
-    expect(await runHandler({ httpGet: { port } }, { timeoutMs: 1_000 })).toEqual({
+    expect(await runHandler({ httpGet: { port } }, { timeoutMs: 3_000 })).toEqual({
       kind: "failure",
       output: `Get "http://127.0.0.1:${port}/": context deadline exceeded (Client.Timeout or context cancellation while reading body)`,
     });

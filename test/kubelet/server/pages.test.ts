@@ -50,17 +50,21 @@ test("pods and configuration", async () => {
   expect(await admin.json("GET", "/configz")).toEqual({ kubeletconfig: { maxPods: 110 } });
 });
 
-test("startup probes: how much of its time each container has used", async () => {
+test("startup probes: how much of its time each container has used, and what the advisor proposes", async () => {
   const pod = kubelet.pods.get("default/p");
   const statuses = [
     { name: "slow", containerID: "kindling://1" },
     { name: "up", containerID: "kindling://2" },
   ];
   const budget = { failures: 3, failureThreshold: 30, secondsLeft: 270, text: "3 of 30" };
+  const advice = { periodSeconds: 5, failureThreshold: 37, slowestSeconds: 60, reason: "3 starts took long" };
   kubelet.budgets.set("1", budget);
-  kubelet.pods.set("default/probed", { ...pod, status: { containerStatuses: statuses } } as Pod);
+  kubelet.advice.set("up", advice);
+  const spec = { containers: [{ name: "slow" }, { name: "up" }] };
+  kubelet.pods.set("default/probed", { ...pod, spec, status: { containerStatuses: statuses } } as Pod);
   expect(await admin.json("GET", "/startupProbes/default/probed")).toEqual({
     probes: [{ container: "slow", ...budget }],
+    advice: [{ container: "up", ...advice }],
   });
   expect(await page("/startupProbes/default/other")).toMatchObject({ status: 404 });
   kubelet.pods.delete("default/probed");

@@ -7,7 +7,7 @@ export interface StartupBudget {
   readonly text: string;
 }
 
-export interface StartupBudgetFacts {
+interface StartupBudgetFacts {
   readonly failures: number;
   readonly failureThreshold: number;
   readonly periodMs: number;
@@ -20,14 +20,11 @@ export function startupBudget(facts: StartupBudgetFacts): StartupBudget {
   const { failures, failureThreshold, periodMs, nextProbeAtMs, now } = facts;
   const remaining = failureThreshold - failures;
   const leftMs = remaining <= 0 ? 0 : Math.max(0, nextProbeAtMs - now) + (remaining - 1) * periodMs;
-  const secondsLeft = Math.ceil(leftMs / 1_000);
-  const text = `${failures} of ${failureThreshold} failures, at most ${secondsLeft} s left`;
-  return { failures, failureThreshold, secondsLeft, text };
+  return tellBudget({ failures, failureThreshold, secondsLeft: Math.ceil(leftMs / 1_000) });
 }
 
-/** Events say so twice and no more: when half of it is used, and when the next failure is the last. */
-export function isBudgetNews({ failures, failureThreshold }: StartupBudget): boolean {
-  // With fewer there is an Unhealthy event for each anyway.
-  if (failureThreshold < 6) return false;
-  return failures === Math.ceil(failureThreshold / 2) || failures === failureThreshold - 1;
+/** The same of numbers that somebody else has worked out. */
+export function tellBudget(budget: Omit<StartupBudget, "text">): StartupBudget {
+  const { failures, failureThreshold, secondsLeft } = budget;
+  return { ...budget, text: `${failures} of ${failureThreshold} failures, at most ${secondsLeft} s left` };
 }

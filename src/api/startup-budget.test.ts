@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isBudgetNews, startupBudget } from "./startup-budget.ts";
+import { startupBudget } from "./startup-budget.ts";
 
 const rows: [string, { failures: number; nextInMs: number; failureThreshold?: number }, string][] = [
   [
@@ -32,17 +32,4 @@ test.each(rows)("%s", (_name, { failures, nextInMs, failureThreshold = 30 }, tex
     now: 5_000,
   });
   expect(budget.text).toBe(text);
-});
-
-test.each([
-  [30, [15, 29]],
-  [7, [4, 6]],
-  [6, [3, 5]],
-  [5, []],
-  [1, []],
-])("with a threshold of %d, events tell of the budget after failures %j", (failureThreshold, expected) => {
-  const told = Array.from({ length: failureThreshold }, (_, failures) =>
-    startupBudget({ failures, failureThreshold, periodMs: 1_000, nextProbeAtMs: 0, now: 0 }),
-  ).filter(isBudgetNews);
-  expect(told.map(({ failures }) => failures)).toEqual(expected);
 });
