@@ -24,8 +24,11 @@ export interface RunningStorm {
   stop(): Promise<void>;
 }
 
-/** Kubelets here report once in so many seconds; real ones each second, which the API server does not see. */
-const reportEverySeconds = 5;
+/**
+ * A pull here reports once in so many seconds, a tenth of a node's each second; real ones all report each second.
+ * The API server does not see the difference: a node may tell of one pull a second, and always has one that asks to.
+ */
+const reportEverySeconds = 10;
 const total = 64 * 2 ** 30;
 
 /** The image pullers and event recorders of so many kubelets, real ones, with runtimes whose pulls never end. */
@@ -62,7 +65,7 @@ export function startPullStorm({ client, nodes, pullsPerNode, withProgress }: St
     });
     recorders.push(recorder);
     const puller = createImagePuller({
-      cri: { images: endlessPulls(beats, node) },
+      cri: { images: endlessPulls(beats) },
       getSecret: async () => undefined,
       recorder: {
         record(about, event) {
@@ -101,7 +104,7 @@ export function startPullStorm({ client, nodes, pullsPerNode, withProgress }: St
   };
 }
 
-/** One timer for all: each node has its own second of the interval. */
+/** One timer for all: each pull has its own second of the interval. */
 function createBeats(signal: AbortSignal) {
   const waiting = Array.from({ length: reportEverySeconds }, () => new Set<() => void>());
   let second = 0;
@@ -119,14 +122,19 @@ function createBeats(signal: AbortSignal) {
     },
     { once: true },
   );
-  return (node: number) => new Promise<void>((resolve) => waiting[node % reportEverySeconds]?.add(resolve));
+  let pulls = 0;
+  return () => {
+    const turn = waiting[pulls++ % reportEverySeconds];
+    return () => new Promise<void>((resolve) => turn?.add(resolve));
+  };
 }
 
-function endlessPulls(beats: (node: number) => Promise<void>, node: number): CriClient["images"] {
+function endlessPulls(beats: () => () => Promise<void>): CriClient["images"] {
   const images: Partial<CriClient["images"]> = {
     imageStatus: async () => ({ image: undefined, info: {} }),
     pullImage: (_request, call) => aborted(call?.signal),
     async *pullImageWithProgress(_request, call) {
+      const nextBeat = beats();
       for (let offset = 2 ** 20; ; offset += 100 * 2 ** 20) {
         yield {
           imageRef: "",
@@ -134,7 +142,7 @@ function endlessPulls(beats: (node: number) => Promise<void>, node: number): Cri
           total: { value: BigInt(total) },
           details: [],
         };
-        await beats(node);
+        await nextBeat();
         call?.signal?.throwIfAborted();
       }
     },

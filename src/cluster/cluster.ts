@@ -4,6 +4,7 @@ import type { Client } from "../client/client.ts";
 import { createClient } from "../client/create-client.ts";
 import { runControllers } from "../controllers/controller-manager.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { createLimiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
@@ -33,14 +34,22 @@ export interface Cluster extends Pick<ControlPlane, "url" | "kubeconfig" | "stop
   close(): Promise<void>;
 }
 
+/** A node that starts has several files and sockets open: thousands of them at once would be too many. */
+const startingAtOnce = 50;
+
 /** All parts in one process. Its nodes are ready, or soon will be, when this resolves. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { dataDir } = options;
   const metrics = createMetrics();
   const controlPlane = startControlPlane({ ...options, otherMetrics: metrics.text });
   const names = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
+  const inTurn = createLimiter(startingAtOnce);
+  const failed = new AbortController();
   const starting = names.map((name) =>
-    startNode({ ...options, name, dataDir: join(dataDirPaths(dataDir).nodes, name), controlPlane }),
+    inTurn(() => {
+      failed.signal.throwIfAborted();
+      return startNode({ ...options, name, dataDir: join(dataDirPaths(dataDir).nodes, name), controlPlane });
+    }),
   );
   const components = controlPlane.then((started) => [
     startScheduler(started, { ...options, metrics }),
@@ -52,9 +61,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     // Also what is only just starting when another part fails.
     const [started] = await Promise.allSettled([components]);
     if (started.status === "fulfilled") await Promise.all(started.value.map((component) => component.stop()));
-    for (const node of await Promise.allSettled(starting)) {
-      if (node.status === "fulfilled") await node.value.close();
-    }
+    const nodes = await Promise.allSettled(starting);
+    await Promise.all(nodes.map((node) => node.status === "fulfilled" && node.value.close()));
     const [served] = await Promise.allSettled([controlPlane]);
     if (served.status === "fulfilled") await served.value.close();
   };
@@ -67,6 +75,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     if (dashboard) monitor = await startClusterMonitor(served, { ...options, dashboard });
     return { url, kubeconfig, nodes, dashboard: monitor?.url, stopServing, serveAgain, close };
   } catch (error) {
+    failed.abort(error);
     await close().catch(() => {});
     throw error;
   }

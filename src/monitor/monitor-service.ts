@@ -84,10 +84,18 @@ export async function createMonitorService(deps: MonitorServiceDeps): Promise<Mo
         keepSlos({ tracker: slos, file: slosFile, clock, logger }, listening.signal),
         traces?.run(listening.signal),
       ];
-      await Promise.all([monitor.run(signal), feed.run(signal)]).finally(() =>
-        listening.abort(signal.reason),
-      );
-      await Promise.all(listeners);
+      // One that fails ends the other too: nothing runs on that nobody waits for.
+      const failed = new AbortController();
+      const isOver = AbortSignal.any([signal, failed.signal]);
+      const running = [monitor.run(isOver), feed.run(isOver)];
+      try {
+        await Promise.all(running);
+      } finally {
+        failed.abort(new Error("the monitor has failed"));
+        await Promise.allSettled(running);
+        listening.abort(signal.reason);
+        await Promise.all(listeners);
+      }
     },
   };
 }

@@ -1,11 +1,11 @@
 import type { Event, PersistentVolumeClaim, Pod } from "../api/objects.ts";
 import type { Client } from "../client/client.ts";
 import { createInformer } from "../client/informer.ts";
-import { reflect } from "../client/reflector.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { runCompaction } from "../store/compaction.ts";
 import type { Store } from "../store/store.ts";
+import { followEvents } from "./follow-events.ts";
 import { lacksSandboxCondition } from "./measure/lacks-condition.ts";
 import { createSharedTexts } from "./measure/shared-texts.ts";
 import { createStartJournal } from "./measure/start-journal.ts";
@@ -160,30 +160,14 @@ export function createMonitor({ client, clock, logger, store, options }: Monitor
       const { dropped } = opened.settle();
       logger.info("watching how pods start", { pods: count(pods.list()), goneMeanwhile: dropped });
       settleSynced?.resolve();
-      following.push(followEvents(opened, signal));
+      const onEvent = (event: Event) => {
+        opened.eventSeen(event, clock.now());
+        tellAll(eventListeners, event);
+      };
+      const fieldSelector = "involvedObject.kind=Pod";
+      following.push(followEvents({ client, clock, logger, fieldSelector, onEvent }, signal));
     }
     await Promise.all(following);
-  }
-
-  /** Events are many and each is looked at once: none is kept here. */
-  async function followEvents(opened: StartTracker, signal: AbortSignal): Promise<void> {
-    const fieldSelector = "involvedObject.kind=Pod";
-    const put = (event: Event) => {
-      opened.eventSeen(event, clock.now());
-      tellAll(eventListeners, event);
-    };
-    await reflect<Event>(
-      {
-        list: (page) => client.list("events", { fieldSelector, ...page }),
-        watch: (start) => client.watch("events", { fieldSelector, ...start }),
-        cache: { put, remove() {}, beginList: () => ({ add: put, complete() {} }) },
-        onListed() {},
-        clock,
-        logger,
-        resource: "events",
-      },
-      signal,
-    );
   }
 
   async function tick(opened: StartTracker, signal: AbortSignal): Promise<void> {

@@ -33,8 +33,6 @@ export interface SimulatedRuntimeOptions {
   readonly handlers?: readonly string[];
   /** Whether every image is here without a pull, but for those that a rule has a pull for; not unless told. */
   readonly imagesPresent?: boolean;
-  /** Where pods have their addresses from, until a kubelet announces its own; 10.0.0.0/8 unless told. */
-  readonly podCidr?: string;
 }
 
 /** A CRI runtime without containers behind it: everything is state, time and rules. */
@@ -57,7 +55,7 @@ export interface SimulatedRuntime extends PodFaults, NodeScripts {
 export async function startSimulatedRuntime(options: SimulatedRuntimeOptions): Promise<SimulatedRuntime> {
   const { listen, logger, clock = systemClock } = options;
   const core = createCore({
-    state: options.state ?? createSimulatedState({ podCidr: options.podCidr }),
+    state: options.state ?? createSimulatedState(),
     rules: createRuleBook(options.script),
     clock,
     handlers: new Set(["", ...(options.handlers ?? ["simulated"])]),

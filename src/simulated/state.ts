@@ -18,13 +18,10 @@ export interface SimulatedState {
   readonly failures: Map<string, number>;
 }
 
-const defaultPodCidr = "10.0.0.0/8";
+/** Where pods have their addresses from, until a kubelet announces its own block. */
+const podCidr = "10.0.0.0/8";
 
-export function createSimulatedState({
-  podCidr = defaultPodCidr,
-}: {
-  podCidr?: string;
-} = {}): SimulatedState {
+export function createSimulatedState(): SimulatedState {
   return {
     sandboxes: new Map(),
     containers: new Map(),

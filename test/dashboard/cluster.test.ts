@@ -65,7 +65,7 @@ describeInBrowser("the page on a cluster", () => {
 
     await cluster.client.create("pods", pod("big", { image: "big:1", imagePullPolicy: "Always" }));
     const pulling = page.getByRole("option", { name: "default/big" });
-    await pulling.getByText(/ MB\/s · .* left$/).waitFor();
+    await pulling.getByText(/ MiB\/s · .* left$/).waitFor();
     await pulling.click();
     const layers = page.getByRole("table", { name: /^Layers of .*big:1$/ });
     await expect.poll(() => layers.getByRole("row").count()).toBe(4);

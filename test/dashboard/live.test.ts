@@ -51,17 +51,17 @@ describeInBrowser("a page that follows pods", () => {
     const pulling = (part: number) => [samplePod(start, { pulls: [samplePull(start, part)] })];
     const { page, feed } = await dashboard.open({ ...emptyFeed(start), starting: pulling(0.1) });
     const row = page.getByRole("option", { name: "shop/web-0" });
-    // 8.2 MB in the three seconds since it began.
-    await row.getByText(/^2\.7 MB\/s · \d+ s left$/).waitFor();
+    // 7.8 MiB in the three seconds since it began.
+    await row.getByText(/^2\.6 MiB\/s · \d+ s left$/).waitFor();
     feed.send({ now: start + 1_000, starting: pulling(0.2) });
     feed.send({ now: start + 2_000, starting: pulling(0.3) });
-    await row.getByText(/^4\.9 MB\/s · \d+ s left$/).waitFor();
+    await row.getByText(/^4\.7 MiB\/s · \d+ s left$/).waitFor();
 
     await row.click();
     const layers = page.getByRole("table", { name: "Layers of registry.example/shop/web:2.1" });
-    await layers.getByRole("row", { name: /b7e2d90c11 15\.8 of 48\.0 MB 5\.3 MB\/s/ }).waitFor();
+    await layers.getByRole("row", { name: /b7e2d90c11 15\.1 of 45\.8 MiB 5\.0 MiB\/s/ }).waitFor();
     expect(await layers.getByRole("row", { name: "3fe1a02c77 already here" }).count()).toBe(1);
-    expect(await layers.getByRole("row", { name: "e91c66d20b 0.0 of 6.0 MB waiting" }).count()).toBe(1);
+    expect(await layers.getByRole("row", { name: "e91c66d20b 0.0 of 5.7 MiB waiting" }).count()).toBe(1);
     feed.send({ now: start + 14_000, starting: pulling(0.3) });
     await row.getByText(/^no progress for 1\d\.\d s$/).waitFor();
   });

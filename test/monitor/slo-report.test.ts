@@ -50,7 +50,7 @@ test("3085-13: the same as JSON", async () => {
 test.each([
   ["nobody there", ["--monitor", "http://127.0.0.1:1"], 1, /no monitor answers at http:\/\/127\.0\.0\.1:1/],
   ["no address", ["--monitor", "monitor"], 2, /--monitor: "monitor" is not a URL; write http:\/\/HOST:PORT/],
-  ["a token that is not there", ["--token-file", "/proc/none"], 1, /--token-file: .*\/proc\/none/],
+  ["a token that is not there", ["--token-file", "/proc/none"], 2, /--token-file: .*\/proc\/none/],
 ])("%s", async (_, args, wanted, message) => {
   const { code, stderr } = await report(...args);
   expect(stderr).toMatch(message);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { status as codes } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
+import type { CriClient } from "../../src/cri/cri-client.ts";
 import { ContainerState, NamespaceMode, RunPodSandboxRequest } from "../../src/cri/generated/cri.ts";
 import {
   containerConfig,
@@ -18,6 +19,9 @@ const sandboxIds = async ({ client }: TestNode) =>
   (await client.runtime.listPodSandbox({ filter: undefined })).items.map(({ id }) => id);
 const stateOf = async ({ client }: TestNode, containerId: string) =>
   (await statusOf(client, containerId)).state;
+/** As a kubelet tells the runtime its node's block. */
+const announce = (client: CriClient, podCidr: string) =>
+  client.runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } });
 
 describe("sandboxes", () => {
   test("take their time; one whose caller gives up is never there", async () => {
@@ -91,7 +95,8 @@ describe("sandboxes", () => {
   });
 
   test("addresses come back when the network is torn down, also at the second try", async () => {
-    const { client, simulated } = await startNode({ podCidr: "10.9.0.0/29" });
+    const { client, simulated } = await startNode();
+    await announce(client, "10.9.0.0/29");
     const ids = [];
     for (let i = 0; i < 5; i++) ids.push(await runSandbox(client));
     await expect(runSandbox(client)).rejects.toThrow(/all addresses for pods are in use/);
@@ -113,13 +118,11 @@ describe("sandboxes", () => {
 
   test("a kubelet's pod CIDR counts from then on", async () => {
     const { client } = await startNode();
-    const announce = (podCidr: string) =>
-      client.runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } });
-    await announce("10.244.7.0/24,fd00::/64");
+    await announce(client, "10.244.7.0/24,fd00::/64");
     const podSandboxId = await runSandbox(client);
     const { status } = await client.runtime.podSandboxStatus({ podSandboxId, verbose: false });
     expect(status?.network?.ip).toBe("10.244.7.2");
-    await expect(announce("10.244.7.0")).rejects.toMatchObject({ code: codes.INVALID_ARGUMENT });
+    await expect(announce(client, "10.244.7.0")).rejects.toMatchObject({ code: codes.INVALID_ARGUMENT });
   });
 });
 

@@ -102,11 +102,7 @@ function ComparedTable({ compared }: { readonly compared: readonly ComparedStage
                 </td>
                 <Pair before={before.p50} after={after.p50} />
                 <Pair before={before.p90} after={after.p90} />
-                <td
-                  class={`number ${change?.startsWith("+") ? "is-worse" : change === "same" ? "" : "is-better"}`}
-                >
-                  {change ?? "–"}
-                </td>
+                <td class={`number ${toneOfChange(change)}`}>{change ?? "–"}</td>
               </tr>
             );
           })}
@@ -114,6 +110,11 @@ function ComparedTable({ compared }: { readonly compared: readonly ComparedStage
       </table>
     </div>
   );
+}
+
+function toneOfChange(change: string | undefined): string {
+  if (change === undefined || change === "same") return "";
+  return change.startsWith("+") ? "is-worse" : "is-better";
 }
 
 function Pair({

@@ -54,7 +54,7 @@ function SloCard({ slo }: { readonly slo: SloView }) {
           <dd>{percentText(slo.target)}</dd>
         </div>
         <div>
-          <dt>Starts</dt>
+          <dt>Counted</dt>
           <dd>{slo.total.toLocaleString("en")}</dd>
         </div>
       </dl>

@@ -1,16 +1,21 @@
-const units: readonly string[] = ["B", "kB", "MB", "GB", "TB"];
+const units: readonly string[] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-/** Decimal, as registries and `kindling pull` count: `0 B`, `12.3 MB`. */
+/** As `kindling why` and `kindling pull` count: `0 B`, `12.3 MiB`. */
 export function formatBytes(bytes: number): string {
-  const power = bytes < 999.5 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes * 1.0005) / 3));
-  const value = bytes / 1_000 ** power;
-  return `${power === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
+  let value = bytes;
+  let unit = 0;
+  // Rounded first: 1023.9 KiB is 1.0 MiB.
+  while (Math.round(value) >= 1_024 && unit < units.length - 1) {
+    value /= 1_024;
+    unit++;
+  }
+  return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** Both in the unit of the whole: `12.3 of 80.0 MB`. */
+/** Both in the unit of the whole: `12.3 of 80.0 MiB`. */
 export function formatPart(offset: number, total: number): string {
   if (total <= 0) return formatBytes(offset);
   const [whole = "", unit = ""] = formatBytes(total).split(" ");
-  const part = offset / 1_000 ** units.indexOf(unit);
+  const part = offset / 1_024 ** units.indexOf(unit);
   return `${whole.includes(".") ? part.toFixed(1) : Math.round(part)} of ${whole} ${unit}`;
 }

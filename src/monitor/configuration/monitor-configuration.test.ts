@@ -51,6 +51,11 @@ test.each([
   ["otlp: {}", "otlp.endpoint: Required value: the collector's address"],
   ["otlp: {endpoint: 'file:///etc/passwd'}", "otlp.endpoint: Invalid value"],
   ["otlp: {endpoint: 'http://c', headers: {a: 1}}", "otlp.headers[a]: Invalid value: 1: must be a text"],
+  [
+    'otlp: {endpoint: "http://c", headers: {a: "x\\ny"}}',
+    'otlp.headers[a]: Invalid value: "x\\ny": cannot be sent',
+  ],
+  ["otlp: {endpoint: 'http://c', headers: {a b: x}}", "otlp.headers[a b]: Invalid value"],
   ["objectives: [{kind: fast}]", "monitor.yaml: objectives[0].kind"],
   ["objectives: 5", "objectives must be a list"],
 ])("%s", (text, message) => {

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import { parse } from "yaml";
 import { qualifiedNameProblems } from "../../api/names.ts";
 import { Report } from "../../api/validation/report.ts";
@@ -36,13 +37,9 @@ const mostChosen = 10;
 /** `file` is its name, for messages. Throws with all that is wrong, field by field. */
 export function parseMonitorConfiguration(text: string, file: string): MonitorConfiguration {
   const at = new Report("");
-  const top = mapping(at, "", parseYaml(text, file) ?? {}, fields);
-  const metrics = mapping(at.child("metrics"), "", top.metrics ?? {}, [
-    "valuesPerLabel",
-    "classes",
-    "podSeries",
-  ]);
+  const top = mapping(at, parseYaml(text, file) ?? {}, fields);
   const inMetrics = at.child("metrics");
+  const metrics = mapping(inMetrics, top.metrics ?? {}, ["valuesPerLabel", "classes", "podSeries"]);
   const chosenLabels = keys(at, "chosenLabels", top.chosenLabels);
   const chosenAnnotations = keys(at, "chosenAnnotations", top.chosenAnnotations);
   chosenAnnotations.forEach((key, i) => {
@@ -81,7 +78,7 @@ function parseYaml(text: string, file: string): unknown {
 }
 
 function readOtlp(at: Report, value: unknown): MonitorConfiguration["otlp"] {
-  const { endpoint, headers = {} } = mapping(at, "", value, ["endpoint", "headers"]);
+  const { endpoint, headers = {} } = mapping(at, value, ["endpoint", "headers"]);
   const isUrl =
     typeof endpoint === "string" &&
     /^https?:$/.test(URL.canParse(endpoint) ? new URL(endpoint).protocol : "");
@@ -89,19 +86,30 @@ function readOtlp(at: Report, value: unknown): MonitorConfiguration["otlp"] {
     at.required("endpoint", "the collector's address, such as http://localhost:4318/v1/traces");
   else if (!isUrl)
     at.invalid("endpoint", endpoint, "must be an http or https URL, such as http://localhost:4318/v1/traces");
-  const entries = Object.entries(mapping(at.child("headers"), "", headers));
+  const entries = Object.entries(mapping(at.child("headers"), headers));
   const texts = entries.flatMap(([name, text]) => {
-    if (typeof text === "string") return [[name, text] as const];
-    at.invalid(`headers[${name}]`, text, "must be a text");
+    if (typeof text !== "string") at.invalid(`headers[${name}]`, text, "must be a text");
+    else if (!isHeader(name, text)) at.invalid(`headers[${name}]`, text, "cannot be sent as an HTTP header");
+    else return [[name, text] as const];
     return [];
   });
   return { endpoint: String(endpoint), headers: Object.fromEntries(texts) };
 }
 
+function isHeader(name: string, value: string): boolean {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Reports what is no mapping and, where fields are given, what is none of them. */
-function mapping(at: Report, field: string, value: unknown, known?: readonly string[]): Mapping {
+function mapping(at: Report, value: unknown, known?: readonly string[]): Mapping {
   if (!isMapping(value)) {
-    at.invalid(field, value, "must be a mapping of fields");
+    at.invalid("", value, "must be a mapping of fields");
     return {};
   }
   for (const key of Object.keys(value)) {

@@ -194,6 +194,14 @@ describe("why a pod does not start", () => {
       heals: true,
     },
     {
+      name: "a pull of which nothing is known yet",
+      pulls: [{ container: "c", image: "web:1", startedAt: "2026-01-01T00:00:50Z", offset: 0, total: 0 }],
+      status: { conditions: sandboxed, containerStatuses: [waiting("ContainerCreating")] },
+      stage: "pulling",
+      because: /web:1 is being pulled: the registry has sent nothing yet\.$/,
+      heals: true,
+    },
+    {
       name: "the registry is away",
       status: {
         conditions: sandboxed,
@@ -203,6 +211,44 @@ describe("why a pod does not start", () => {
       because: /ImagePullBackOff: Back-off pulling image/,
       heals: true,
       fix: /imagePullSecrets/,
+    },
+    {
+      name: "the registry cannot be reached",
+      status: {
+        conditions: sandboxed,
+        containerStatuses: [waiting("ErrImagePull", "dial tcp: lookup registry.test: no such host")],
+      },
+      stage: "pulling",
+      because: /no such host/,
+      heals: true,
+      fix: /see that node \S+ reaches the registry/,
+    },
+    {
+      name: "the image's name cannot be read, in a StatefulSet's pod",
+      metadata: {
+        ownerReferences: [
+          { apiVersion: "apps/v1", kind: "StatefulSet", name: "db", uid: "u", controller: true },
+        ],
+      },
+      status: { conditions: sandboxed, containerStatuses: [waiting("InvalidImageName", "no")] },
+      stage: "pulling",
+      because: /InvalidImageName/,
+      heals: false,
+      fix: /: kubectl set image statefulset\/db -n shop c=IMAGE && kubectl delete pod p -n shop$/,
+    },
+    {
+      name: "the image's name cannot be read, in a Deployment's pod",
+      metadata: {
+        labels: { "pod-template-hash": "5d4f" },
+        ownerReferences: [
+          { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-5d4f", uid: "u", controller: true },
+        ],
+      },
+      status: { conditions: sandboxed, containerStatuses: [waiting("InvalidImageName", "no")] },
+      stage: "pulling",
+      because: /InvalidImageName/,
+      heals: false,
+      fix: /: kubectl set image deployment\/web -n shop c=IMAGE$/,
     },
     {
       name: "the image's name cannot be read",

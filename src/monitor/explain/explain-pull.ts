@@ -11,7 +11,10 @@ export function explainPull({ now }: PodFacts, { image, startedAt, offset, total
   return {
     stage: "pulling",
     since: startedAt,
-    because: `The image ${image} is being pulled: ${amount}${left}.`,
+    because:
+      offset === 0 && total === 0
+        ? `The image ${image} is being pulled: the registry has sent nothing yet.`
+        : `The image ${image} is being pulled: ${amount}${left}.`,
     healsByItself: true,
     healsWhen: "when the image is here",
     fix: undefined,

@@ -1,9 +1,9 @@
 import type { Event, Node, StatefulSet } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import { createInformer, type Informer } from "../../client/informer.ts";
-import { reflect } from "../../client/reflector.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { followEvents } from "../follow-events.ts";
 
 /** What the page shows and the monitor does not follow. */
 export interface FeedSources {
@@ -24,29 +24,12 @@ export function createFeedSources({ client, clock, logger, onEvent }: FeedSource
   const common = { client, clock, logger };
   const sets = createInformer({ ...common, resource: "statefulsets", trim: trimSet });
   const nodes = createInformer({ ...common, resource: "nodes", trim: trimNode });
-
-  /** None is kept here. */
-  async function followEvents(signal: AbortSignal): Promise<void> {
-    const fieldSelector = "involvedObject.kind!=Pod";
-    await reflect<Event>(
-      {
-        list: (page) => client.list("events", { fieldSelector, ...page }),
-        watch: (start) => client.watch("events", { fieldSelector, ...start }),
-        cache: { put: onEvent, remove() {}, beginList: () => ({ add: onEvent, complete() {} }) },
-        onListed() {},
-        clock,
-        logger,
-        resource: "events",
-      },
-      signal,
-    );
-  }
-
+  const events = { ...common, fieldSelector: "involvedObject.kind!=Pod", onEvent };
   return {
     sets,
     nodes,
     async run(signal) {
-      await Promise.all([sets.run(signal), nodes.run(signal), followEvents(signal)]);
+      await Promise.all([sets.run(signal), nodes.run(signal), followEvents(events, signal)]);
     },
   };
 }

@@ -3,7 +3,7 @@ import { StatusError } from "../../api/status-error.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
 import { createKubeletAnswers, type Question } from "./kubelet-answers.ts";
-import { parseBudgets, parsePulls } from "./parse-answers.ts";
+import { parsePulls, parseStartup } from "./parse-answers.ts";
 
 const question = (uid: string, about: ("pulls" | "budgets")[] = ["pulls"], node = "n1"): Question => ({
   uid,
@@ -14,10 +14,14 @@ const question = (uid: string, about: ("pulls" | "budgets")[] = ["pulls"], node 
 });
 const pull = { container: "c", image: "i", startedAt: "t", offset: 1, total: 2, layers: [] };
 
+const budget = { container: "c", failures: 3, secondsLeft: 270 };
+const advice = { container: "c", periodSeconds: 5, failureThreshold: 37, slowestSeconds: 60, reason: "r" };
+
 function setUp(
   answer: (path: string, signal?: AbortSignal) => unknown = () => ({
     pulls: [pull],
-    probes: [{ container: "c", failures: 3 }],
+    probes: [budget],
+    advice: [advice],
   }),
 ) {
   const clock = createManualClock(1_000_000);
@@ -46,13 +50,13 @@ function setUp(
 test("asks for what is wanted, at most once a second, and forgets what is wanted no more", async () => {
   const { answers, answered, round, take } = setUp();
   answers.want("p", question("p", ["pulls", "budgets"]));
-  expect(answers.of("p")).toEqual({ pulls: [], budgets: [] });
+  expect(answers.of("p")).toEqual({ pulls: [], budgets: [], advice: [] });
   await round();
   expect(take()).toEqual([
     "/api/v1/nodes/n1/proxy/imagePullProgress/a/p",
     "/api/v1/nodes/n1/proxy/startupProbes/a/p",
   ]);
-  expect(answers.of("p")).toEqual({ pulls: [pull], budgets: [{ container: "c", failures: 3 }] });
+  expect(answers.of("p")).toEqual({ pulls: [pull], budgets: [budget], advice: [advice] });
   expect(answered).toEqual(["p"]);
   answers.want("p", question("p", ["budgets"]));
   await round(999);
@@ -132,7 +136,7 @@ test.each([
   ],
 ])("what a node says is read with care: %j", (body, pulls) => {
   expect(parsePulls(body)).toEqual(pulls);
-  expect(parseBudgets(body)).toEqual([]);
+  expect(parseStartup(body)).toEqual({ budgets: [], advice: [] });
 });
 
 test("a node cannot fill the page", () => {

@@ -3,14 +3,15 @@ import type { Client } from "../../client/client.ts";
 import { withDeadline } from "../../client/with-deadline.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { KnownAdvice, KnownBudget } from "../explain/explanation.ts";
 import type { PullView } from "./feed-message.ts";
-import { parseBudgets, parsePulls } from "./parse-answers.ts";
-import type { KnownBudget } from "./view/view-probes.ts";
+import { parsePulls, parseStartup } from "./parse-answers.ts";
 
 /** What only the kubelet of its node knows of a pod. */
 export interface KubeletAnswer {
   readonly pulls: readonly PullView[];
   readonly budgets: readonly KnownBudget[];
+  readonly advice: readonly KnownAdvice[];
 }
 
 export interface Question {
@@ -18,7 +19,7 @@ export interface Question {
   readonly namespace: string;
   readonly name: string;
   readonly node: string;
-  readonly about: ReadonlySet<keyof KubeletAnswer>;
+  readonly about: ReadonlySet<"pulls" | "budgets">;
 }
 
 export interface KubeletAnswers {
@@ -50,7 +51,7 @@ const timeoutMs = 3_000;
 const refusedMs = 60_000;
 const failedMs = 5_000;
 
-const none: KubeletAnswer = { pulls: [], budgets: [] };
+const none: KubeletAnswer = { pulls: [], budgets: [], advice: [] };
 
 export function createKubeletAnswers(deps: KubeletAnswersDeps): KubeletAnswers {
   const { clock, logger } = deps;
@@ -68,7 +69,7 @@ export function createKubeletAnswers(deps: KubeletAnswersDeps): KubeletAnswers {
     try {
       const answer = {
         pulls: about.has("pulls") ? parsePulls(await read("imagePullProgress")) : [],
-        budgets: about.has("budgets") ? parseBudgets(await read("startupProbes")) : [],
+        ...(about.has("budgets") ? parseStartup(await read("startupProbes")) : { budgets: [], advice: [] }),
       };
       if (!wanted.has(uid)) return;
       answers.set(uid, answer);

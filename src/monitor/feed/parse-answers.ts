@@ -1,5 +1,5 @@
+import type { KnownAdvice, KnownBudget } from "../explain/explanation.ts";
 import type { PullView } from "./feed-message.ts";
-import type { KnownBudget } from "./view/view-probes.ts";
 
 /** No image has more, and a node that claims so shall not fill the page. */
 const mostPulls = 50;
@@ -23,11 +23,24 @@ export function parsePulls(body: unknown): readonly PullView[] {
 }
 
 /** And under `/startupProbes/NAMESPACE/POD`. */
-export function parseBudgets(body: unknown): readonly KnownBudget[] {
-  return listIn(body, "probes", mostPulls).map((probe) => ({
-    container: readText(probe.container),
-    failures: readCount(probe.failures),
-  }));
+export function parseStartup(body: unknown): {
+  readonly budgets: readonly KnownBudget[];
+  readonly advice: readonly KnownAdvice[];
+} {
+  return {
+    budgets: listIn(body, "probes", mostPulls).map((probe) => ({
+      container: readText(probe.container),
+      failures: readCount(probe.failures),
+      secondsLeft: readCount(probe.secondsLeft),
+    })),
+    advice: listIn(body, "advice", mostPulls).map((advice) => ({
+      container: readText(advice.container),
+      periodSeconds: readCount(advice.periodSeconds),
+      failureThreshold: readCount(advice.failureThreshold),
+      slowestSeconds: readCount(advice.slowestSeconds),
+      reason: readText(advice.reason),
+    })),
+  };
 }
 
 function listIn(body: unknown, field: string, most: number): Record<string, unknown>[] {

@@ -48,7 +48,7 @@ function setUp(capacity = 100) {
     capacity,
     logger: silentLogger,
     answers: {
-      of: (uid) => known.get(uid) ?? { pulls: [], budgets: [] },
+      of: (uid) => known.get(uid) ?? { pulls: [], budgets: [], advice: [] },
       want: (uid, question) => void wanted.set(uid, question),
     },
   });
@@ -91,7 +91,8 @@ test("its kubelet is asked for what only that knows, as long as it matters", () 
   expect(at({})).toBeUndefined();
   expect(at({ conditions: [sandbox] })).toEqual(new Set(["pulls"]));
   const pull = { container: "c", image: "i", startedAt: created, offset: 1, total: 2, layers: [] };
-  known.set("p", { pulls: [pull], budgets: [{ container: "c", failures: 2 }] });
+  const budget = { container: "c", failures: 2, secondsLeft: 9 };
+  known.set("p", { pulls: [pull], budgets: [budget], advice: [] });
   take();
   views.lookAgain("p");
   views.update(now, 10);

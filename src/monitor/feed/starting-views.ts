@@ -111,8 +111,8 @@ function hasWaiting({ spec, status }: Pod): boolean {
 }
 
 /** What a kubelet said of a stage that is over is left out. */
-function answersFor(pod: Pod, { pulls, budgets }: KubeletAnswer): KubeletAnswer {
-  return { pulls: hasWaiting(pod) ? pulls : [], budgets };
+function answersFor(pod: Pod, answer: KubeletAnswer): KubeletAnswer {
+  return hasWaiting(pod) ? answer : { ...answer, pulls: [] };
 }
 
 const stagesWithPulls: ReadonlySet<PodView["stage"]> = new Set([
@@ -126,7 +126,7 @@ const stagesWithPulls: ReadonlySet<PodView["stage"]> = new Set([
 function questionFor(pod: Pod, { uid, namespace, name, stage }: PodView): Question | undefined {
   const node = pod.spec?.nodeName;
   if (!node) return undefined;
-  const about = new Set<keyof KubeletAnswer>();
+  const about = new Set<"pulls" | "budgets">();
   if (stagesWithPulls.has(stage) && hasWaiting(pod)) about.add("pulls");
   if (containersInStartup(pod).length > 0) about.add("budgets");
   return about.size > 0 ? { uid, namespace, name, node, about } : undefined;

@@ -31,7 +31,7 @@ export function createStatefulSetViews(deps: StatefulSetViewsDeps): StatefulSetV
   function look(set: StatefulSet, now: number): void {
     const explain = (pod: Pod) => {
       const events = deps.findStarting(pod.metadata.uid ?? "")?.events ?? [];
-      return explainPod({ pod, events, pulls: [], now }).because;
+      return explainPod({ pod, events, pulls: [], budgets: [], advice: [], now }).because;
     };
     const pods = deps.monitor.podsOf(set.metadata.uid ?? "");
     try {

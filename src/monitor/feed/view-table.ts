@@ -5,7 +5,6 @@
 export interface ViewTable {
   set(key: string, view: unknown): void;
   delete(key: string): void;
-  has(key: string): boolean;
   size(): number;
   texts(): Iterable<string>;
   /** What happened since the last call. */
@@ -38,7 +37,6 @@ export function createViewTable(): ViewTable {
       changed.delete(key);
       gone.add(key);
     },
-    has: (key) => texts.has(key),
     size: () => texts.size,
     texts: () => texts.values(),
     takeChanges() {

@@ -1,4 +1,5 @@
 import type { Pod } from "../../api/objects.ts";
+import { hasInit } from "./read-pod.ts";
 import { currentStage, type Step, stageBefore, type TrackedStart } from "./tracked-start.ts";
 
 export interface StuckFacts {
@@ -25,8 +26,4 @@ export function isStuck(state: TrackedStart, { pod, now, seenMs, stuckAfterMs }:
   const createdMs = Date.parse(pod.metadata.creationTimestamp ?? "");
   const beganMs = before ? state.ends[before] : createdMs;
   return now - (beganMs ?? seenMs) > stuckAfterMs;
-}
-
-function hasInit({ spec }: Pod): boolean {
-  return (spec?.initContainers ?? []).length > 0;
 }

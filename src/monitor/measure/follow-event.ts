@@ -1,4 +1,5 @@
 import type { Event } from "../../api/objects.ts";
+import { eventTimeMs } from "../event-time.ts";
 import { parsePullMessage } from "./pull-message.ts";
 import type { Step, TrackedStart } from "./tracked-start.ts";
 import { userErrorIn } from "./user-error.ts";
@@ -20,7 +21,7 @@ export function followEvent(
     };
   }
   const pull = event.reason === "Pulled" ? parsePullMessage(event.message ?? "") : undefined;
-  const endedMs = timeOf(event);
+  const endedMs = eventTimeMs(event);
   if (!pull || state.pulls.length >= mostPulls || endedMs < sinceMs) return { next: state, told: [] };
   // Events that repeat are counted in one object.
   const id = `${event.metadata.uid ?? event.metadata.name}:${event.series?.count ?? event.count ?? 1}`;
@@ -29,10 +30,4 @@ export function followEvent(
     next: { ...state, pulls: [...state.pulls, { event: id, ...pull, endedMs }] },
     told: [{ kind: "pull", ...pull }],
   };
-}
-
-/** Recorders of events.k8s.io leave the older fields empty. */
-function timeOf({ lastTimestamp, series, eventTime, metadata }: Event): number {
-  const time = lastTimestamp ?? series?.lastObservedTime ?? eventTime ?? metadata.creationTimestamp;
-  return Date.parse(time ?? "") || 0;
 }

@@ -28,7 +28,7 @@ const unitSeconds: Readonly<Record<string, number>> = {
 };
 
 /** A duration as Go prints it: `1m10.5s`, `350ms`. */
-function parseSeconds(text: string): number | undefined {
+export function parseSeconds(text: string): number | undefined {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s|µs|us|ns)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join("") !== text) return undefined;
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (unitSeconds[unit ?? ""] ?? 0), 0);

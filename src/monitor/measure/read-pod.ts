@@ -15,7 +15,6 @@ export interface PodReading {
   readonly askedMs: number | undefined;
   /** The latest time anywhere in its status. */
   readonly lastChangeMs: number;
-  readonly isGated: boolean;
 }
 
 interface ConditionReading {
@@ -32,6 +31,11 @@ type ContainersReading =
 
 /** Times have whole seconds: two that were taken one after the other may differ by this and mean the same moment. */
 export const resolutionMs = 1_000;
+
+/** Only then is there a stage `init`. */
+export function hasInit({ spec }: Pod): boolean {
+  return (spec?.initContainers ?? []).length > 0;
+}
 
 export function readPod(pod: Pod): PodReading {
   const { metadata, spec, status } = pod;
@@ -57,7 +61,7 @@ export function readPod(pod: Pod): PodReading {
     scheduledMs: scheduled?.isTrue ? scheduled.atMs : undefined,
     // Containers run in a sandbox: where one has run there was one.
     sandbox: sandbox && { ...sandbox, wasTrue: sandbox.wasTrue || (!sandbox.isTrue && everRan) },
-    hasInit: (spec?.initContainers ?? []).length > 0,
+    hasInit: hasInit(pod),
     initialized: condition("Initialized"),
     containers: readContainers(spec?.containers.length ?? 0, containers),
     ready: condition("Ready"),
@@ -69,7 +73,6 @@ export function readPod(pod: Pod): PodReading {
     phase: status?.phase,
     askedMs: readAsked(pod),
     lastChangeMs: lastChange(pod),
-    isGated: (spec?.schedulingGates ?? []).length > 0,
   };
 }
 

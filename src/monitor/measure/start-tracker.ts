@@ -5,6 +5,7 @@ import { followEvent } from "./follow-event.ts";
 import { followGone } from "./follow-gone.ts";
 import { followPod } from "./follow-pod.ts";
 import { type ClassSources, classOf } from "./pod-class.ts";
+import { hasInit } from "./read-pod.ts";
 import { decodeRecord, encodeRecord } from "./start-record.ts";
 import type { PodStart, StageName, StartSignal } from "./start-signal.ts";
 import {
@@ -97,7 +98,7 @@ export function createStartTracker(deps: TrackerDeps): StartTracker {
   }
 
   function stageOf({ pod, state }: Entry): StageName {
-    return currentStage(state, (pod.spec?.initContainers ?? []).length > 0);
+    return currentStage(state, hasInit(pod));
   }
 
   function view(entry: Entry, now: number): StartingPod {

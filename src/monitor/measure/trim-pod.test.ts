@@ -58,7 +58,7 @@ const sketches: readonly PodSketch[] = [
 test.each(sketches)("a trimmed pod says the same: %j", (sketch) => {
   const pod = sketchPod(sketch);
   const trimmed = trimPod(pod, options);
-  const facts = { events: [], pulls: [], now: Date.parse(at("16:00:00")) };
+  const facts = { events: [], pulls: [], budgets: [], advice: [], now: Date.parse(at("16:00:00")) };
   expect(readPod(trimmed)).toEqual(readPod(pod));
   expect(classOf(trimmed, sources)).toEqual(classOf(pod, sources));
   expect(findUserError(trimmed)).toEqual(findUserError(pod));

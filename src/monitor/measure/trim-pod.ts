@@ -96,12 +96,14 @@ function nameOnly({ name, restartPolicy }: Container, share: TrimOptions["share"
 }
 
 function trimContainer(container: Container, share: TrimOptions["share"]): Container {
-  const { name, image, imagePullPolicy, restartPolicy, startupProbe, readinessProbe, env } = container;
+  const { name, image, imagePullPolicy, restartPolicy, restartPolicyRules, env } = container;
+  const { startupProbe, readinessProbe } = container;
   return {
     name: share(name),
     image: image && share(image),
     imagePullPolicy,
     restartPolicy,
+    restartPolicyRules,
     startupProbe,
     readinessProbe,
     // What it takes from elsewhere can be missing; values that it brings itself can be secret.

@@ -82,7 +82,7 @@ export function createStartMetrics(options: StartMetricsOptions): StartMetrics {
             `${labels},${formatLabels({ reason: reasons.admit(signal.reason) })}`,
           );
         case "unknown":
-          return counters.unknown.inc(`${labels},${formatLabels({ what: reasons.admit(signal.what) })}`);
+          return counters.unknown.inc(`${labels},what="${signal.what}"`);
         case "terminated":
           return observeLength("termination", labels, start, signal.seconds);
       }

@@ -1,4 +1,5 @@
 import { versionInfo } from "../../api/version.ts";
+import { fetchFailure } from "../fetch-failure.ts";
 import type { Span } from "./start-trace.ts";
 
 export type PostOutcome =
@@ -39,7 +40,7 @@ export async function postTraces({ endpoint, headers, spans, signal }: PostOptio
       reason,
     };
   } catch (error) {
-    return { kind: "later", afterMs: undefined, reason: String(error) };
+    return { kind: "later", afterMs: undefined, reason: fetchFailure(error) };
   }
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type PodStart, stages } from "../measure/start-signal.ts";
+import { stageTimes } from "../measure/stage-times.ts";
+import type { PodStart } from "../measure/start-signal.ts";
 
 /** A span in OTLP's JSON: 64-bit numbers are text there, and ids are hexadecimal. */
 export interface Span {
@@ -56,7 +57,9 @@ export function traceOfStart(start: PodStart, { endMs, failure }: Ending): Span[
   });
   return [
     root,
-    ...stageTimes(start).map(({ stage, fromMs, untilMs }) => child(stage, fromMs, untilMs)),
+    ...stageTimes(start)
+      .filter(({ fromMs, untilMs }) => untilMs >= fromMs)
+      .map(({ stage, fromMs, untilMs }) => child(stage, fromMs, untilMs)),
     ...start.pulls.flatMap(({ image, seconds, bytes, endedMs }) => {
       if (endedMs === undefined) return [];
       const size = bytes === undefined ? [] : wholeNumber("kindling.image.bytes", bytes);
@@ -65,21 +68,6 @@ export function traceOfStart(start: PodStart, { endMs, failure }: Ending): Span[
       return [child(`pull ${image}`, fromMs, endedMs, [text("container.image.name", image), ...size])];
     }),
   ];
-}
-
-/** From the end of the stage before; a stage after one whose end is unknown is left out. */
-function stageTimes({ createdMs, ends }: PodStart) {
-  let fromMs: number | undefined = createdMs;
-  return stages.flatMap((stage) => {
-    const untilMs = ends[stage];
-    // Most pods have no init containers: the stage before goes right up to the next.
-    if (untilMs === undefined && stage === "init") return [];
-    const begun = fromMs;
-    fromMs = untilMs;
-    return untilMs === undefined || begun === undefined || untilMs < begun
-      ? []
-      : [{ stage, fromMs: begun, untilMs }];
-  });
 }
 
 function podAttributes({ pod, class: podClass, restarts, userError }: PodStart): Attribute[] {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { silentLogger } from "../../lib/logger.ts";
+import { createLogger, silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
 import type { StartSignal } from "../measure/start-signal.ts";
 import { podStart } from "../metrics/pod-start.fixture.ts";
@@ -135,6 +135,17 @@ test("what the collector cannot take now comes again, later", async () => {
   await until(() => exporter.counts().sent === 1);
   expect(received).toHaveLength(3);
   expect(received[0]?.body).toEqual(received[2]?.body);
+});
+
+test("that it does not take any is said once, and that it does again", async () => {
+  const { endpoint } = await startCollector(503, 503, 503);
+  const said: string[] = [];
+  const destination = { write: (line: string) => said.push(String(JSON.parse(line).msg)) };
+  const logger = createLogger({ format: "json", level: "info", destination });
+  const { exporter, until } = start({ endpoint, logger });
+  exporter.observe(ready("uid-1"));
+  await until(() => exporter.counts().sent === 1);
+  expect(said).toEqual(["the collector does not take traces now; they wait", "the collector answers again"]);
 });
 
 test("what the collector refuses is dropped and counted, and the next one goes on", async () => {

@@ -35,6 +35,7 @@ export function createTraceExporter(options: TraceExporterOptions): TraceExporte
   let waiting: (readonly Span[])[] = [];
   let sent = 0;
   let dropped = 0;
+  let isAway = false;
   const wakeUp = createWakeUp();
 
   function add(trace: readonly Span[]): void {
@@ -51,9 +52,14 @@ export function createTraceExporter(options: TraceExporterOptions): TraceExporte
     const batch = waiting.slice(0, tracesPerRequest);
     const outcome = await postTraces({ endpoint, headers, spans: batch.flat(), signal });
     if (outcome.kind === "later") {
-      logger.debug("the collector does not take traces now", { endpoint, reason: outcome.reason });
+      // Once, and not at each try.
+      const log = isAway ? logger.debug : logger.warn;
+      log("the collector does not take traces now; they wait", { endpoint, reason: outcome.reason });
+      isAway = true;
       return { retryAfterMs: outcome.afterMs ?? 0 };
     }
+    if (isAway) logger.info("the collector answers again", { endpoint });
+    isAway = false;
     waiting = waiting.slice(batch.length);
     if (outcome.kind === "taken") sent += batch.length;
     else {

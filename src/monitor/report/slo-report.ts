@@ -1,4 +1,5 @@
 import type { SloView } from "../feed/feed-message.ts";
+import { fetchFailure } from "../fetch-failure.ts";
 
 /** Where a monitor serves it. */
 const path = "/api/report";
@@ -19,7 +20,10 @@ export async function fetchSloReport({ url, token, signal }: FetchOptions): Prom
     headers: { accept: "application/json", ...(token && { authorization: `Bearer ${token}` }) },
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   }).catch((error: unknown) => {
-    throw new Error(`no monitor answers at ${address.origin}: ${causeOf(error)}`, { cause: error });
+    throw new Error(
+      `no monitor answers at ${address.origin}: ${fetchFailure(error)}; start one with kindling monitor, or say where with --monitor`,
+      { cause: error },
+    );
   });
   const text = await readText(response, address);
   if (response.status === 401) throw new Error(`${address.origin} wants to know who asks: give a token`);
@@ -28,12 +32,6 @@ export async function fetchSloReport({ url, token, signal }: FetchOptions): Prom
   if (!isReport(report))
     throw new Error(`${address} is no report of a monitor: is this a monitor's address?`);
   return report;
-}
-
-/** `fetch failed` alone says nothing. */
-function causeOf(error: unknown): string {
-  const { message, cause } = error instanceof Error ? error : new Error(String(error));
-  return cause instanceof Error ? cause.message || String(cause) : message;
 }
 
 async function readText(response: Response, address: URL): Promise<string> {

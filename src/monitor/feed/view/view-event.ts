@@ -1,4 +1,5 @@
 import type { Event } from "../../../api/objects.ts";
+import { eventTime } from "../../event-time.ts";
 import type { EventView } from "../feed-message.ts";
 
 /** Longer words than this help nobody on a page, and two hundred of them come with each snapshot. */
@@ -9,8 +10,7 @@ export function viewEvent(event: Event): EventView {
   const { kind = "", namespace, name = "" } = involvedObject;
   return {
     uid: metadata.uid ?? "",
-    time:
-      event.lastTimestamp ?? series?.lastObservedTime ?? event.eventTime ?? metadata.creationTimestamp ?? "",
+    time: eventTime(event) ?? "",
     type: type ?? "",
     reason: reason ?? "",
     object: `${kind} ${namespace ? `${namespace}/` : ""}${name}`,

@@ -2,14 +2,13 @@ import type { Pod } from "../../../api/objects.ts";
 import { explainPod } from "../../explain/explain-pod.ts";
 import type { PodFacts } from "../../explain/explanation.ts";
 import { waterfall } from "../../explain/waterfall.ts";
+import { controllerOf } from "../../measure/trim-pod.ts";
 import type { PodView, PullView } from "../feed-message.ts";
 import { nameOwner } from "./name-owner.ts";
-import { type KnownBudget, viewProbes } from "./view-probes.ts";
+import { viewProbes } from "./view-probes.ts";
 
 export interface PodViewFacts extends PodFacts {
   readonly pulls: readonly PullView[];
-  /** What the node's kubelet says of startup probes; empty where it cannot say. */
-  readonly budgets: readonly KnownBudget[];
 }
 
 export function viewPod(facts: PodViewFacts): PodView {
@@ -29,8 +28,9 @@ export function viewPod(facts: PodViewFacts): PodView {
   };
 }
 
-function ownerOf({ metadata }: Pod): string {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+function ownerOf(pod: Pod): string {
+  const { metadata } = pod;
+  const owner = controllerOf(pod);
   const { "controller-revision-hash": controllerRevision, "pod-template-hash": templateHash } =
     metadata.labels ?? {};
   const kind = owner?.kind ?? "Pod";

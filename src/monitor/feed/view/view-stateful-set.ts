@@ -1,6 +1,7 @@
 import type { Pod, StatefulSet } from "../../../api/objects.ts";
 import { hasEnded } from "../../../api/pod-phase.ts";
 import { explainStatefulSet } from "../../explain/explain-stateful-set.ts";
+import { isReady, ordinalOf, revisionOf } from "../../explain/find-hold-up.ts";
 import type { StatefulSetView } from "../feed-message.ts";
 
 type Health = StatefulSetView["ordinals"][number]["health"];
@@ -45,8 +46,7 @@ function viewOrdinals({ set, pods }: StatefulSetFacts, replicas: number): Statef
     .slice(0, mostOrdinals);
   return ordinals.map((ordinal) => {
     const pod = byOrdinal.get(ordinal);
-    const revision = pod?.metadata.labels?.["controller-revision-hash"] ?? "";
-    return { ordinal, revision, health: pod ? healthOf(pod) : "missing" };
+    return { ordinal, revision: (pod && revisionOf(pod)) ?? "", health: pod ? healthOf(pod) : "missing" };
   });
 }
 
@@ -56,7 +56,7 @@ function healthOf(pod: Pod): Health {
   const { metadata, status } = pod;
   if (metadata.deletionTimestamp) return "terminating";
   if (hasEnded(pod)) return "failing";
-  if (status?.conditions?.find(({ type }) => type === "Ready")?.status === "True") return "ready";
+  if (isReady(pod)) return "ready";
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const isFailing = containers.some(
     ({ state, lastState }) =>
@@ -74,14 +74,7 @@ function explainHoldUp({ set, pods, explain, now }: StatefulSetFacts): string | 
     const why = `${pod.metadata.name}: ${explain(pod)}`;
     return whole.healsByItself ? why : `${whole.because} ${why}`;
   }
-  if (!whole.healsByItself) return whole.because;
-  const { updateRevision } = set.status ?? {};
-  const partition = set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
-  const old = pods.filter(({ metadata }) => metadata.labels?.["controller-revision-hash"] !== updateRevision);
-  if (old.length > 0 && old.every((each) => ordinalOf(each) < partition)) {
-    return `Ordinals below ${partition} keep their revision: spec.updateStrategy.rollingUpdate.partition is ${partition}.`;
-  }
-  return saysStuck(set);
+  return whole.healsByItself ? saysStuck(set) : whole.because;
 }
 
 /** Controllers that have a condition for it say themselves when nothing goes on; Recreate says so too when it is done. */
@@ -89,8 +82,4 @@ function saysStuck({ status }: StatefulSet): string | undefined {
   const progressing = status?.conditions?.find(({ type }) => type === "Progressing");
   if (progressing?.status !== "False" || progressing.reason === "RecreateCompleted") return undefined;
   return progressing.message;
-}
-
-function ordinalOf({ metadata }: Pod): number {
-  return Number(/-(\d+)$/.exec(metadata.name ?? "")?.[1] ?? 0);
 }

@@ -52,7 +52,7 @@ test("a pod on its way: where it is, since when, what is pulled, and whatever it
     total: 10 * 2 ** 20,
     layers: [],
   };
-  const view = viewPod({ pod, events: [], pulls: [pull], budgets: [], now: createdMs + 4_000 });
+  const view = viewPod({ pod, events: [], pulls: [pull], budgets: [], advice: [], now: createdMs + 4_000 });
   expect(view).toMatchObject({
     uid: "u",
     node: "n1",
@@ -84,11 +84,16 @@ const inOther = { involvedObject: { fieldPath: "spec.containers{other}" } };
 test.each([
   {
     it: "is told by the kubelet",
-    budgets: [{ container: "c", failures: 7 }],
+    budgets: [{ container: "c", failures: 7, secondsLeft: 230 }],
     events: [unhealthy(2, 90)],
     failures: 7,
   },
-  { it: "is never more than allowed", budgets: [{ container: "c", failures: 70 }], events: [], failures: 30 },
+  {
+    it: "is never more than allowed",
+    budgets: [{ container: "c", failures: 70, secondsLeft: 0 }],
+    events: [],
+    failures: 30,
+  },
   { it: "is nothing at first", budgets: [], events: [], failures: 0 },
   { it: "is counted from events", budgets: [], events: [unhealthy(2, 30), unhealthy(1, 40)], failures: 3 },
   { it: "leaves out what came before this start", budgets: [], events: [unhealthy(9, 5)], failures: 0 },

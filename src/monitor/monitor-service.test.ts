@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import type { Client } from "../client/client.ts";
+import { silentLogger } from "../lib/logger.ts";
+import { createManualClock } from "../lib/manual-clock.ts";
+import { createMemoryStore } from "../store/local/memory-store.ts";
+import { parseMonitorConfiguration } from "./configuration/monitor-configuration.ts";
+import { createMonitorService } from "./monitor-service.ts";
+
+test("a store that cannot be read ends all of it, and nothing runs on", async () => {
+  const asked: AbortSignal[] = [];
+  /** Never answers, and gives up when it is told to. */
+  const wait = ({ signal }: { readonly signal?: AbortSignal } = {}) =>
+    new Promise<never>((_, reject) => {
+      if (!signal) return;
+      asked.push(signal);
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  const client = {
+    list: (_resource: string, options: object) => wait(options),
+    request: (_method: string, _path: string, options: object) => wait(options),
+  } as unknown as Client;
+  const list = () => Promise.reject(new Error("the disk cannot be read"));
+  const service = await createMonitorService({
+    client,
+    clock: createManualClock(),
+    logger: silentLogger,
+    store: { ...createMemoryStore(), list },
+    dataDir: "/proc/none",
+    configuration: parseMonitorConfiguration("", "monitor.yaml"),
+    server: "test",
+  });
+  await expect(service.run(new AbortController().signal)).rejects.toThrow("the disk cannot be read");
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.every(({ aborted }) => aborted)).toBe(true);
+});
