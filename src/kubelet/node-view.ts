@@ -1,4 +1,4 @@
-import type { Node } from "../api/objects.ts";
+import type { Node, NodeStatus } from "../api/objects.ts";
 import type { NodeFacts as ContainerNodeFacts, MachineFacts } from "./container/node-facts.ts";
 import type { Machine } from "./node/read-machine.ts";
 import type { NodeFacts as VolumeNodeFacts } from "./volume/volume-request.ts";
@@ -12,8 +12,12 @@ export interface NodeViewOptions {
   readonly machineFacts: MachineFacts;
 }
 
+export interface NodeView extends ContainerNodeFacts, VolumeNodeFacts {
+  readonly runtimeHandlers: NonNullable<NodeStatus["runtimeHandlers"]>;
+}
+
 /** The node as pods see it: what the API has of it, and until it has something, what the machine is. */
-export function nodeView(options: NodeViewOptions): () => ContainerNodeFacts & VolumeNodeFacts {
+export function nodeView(options: NodeViewOptions): () => NodeView {
   const { inApi, nodeName, machine, machineFacts } = options;
   const measured = { cpu: `${machine.cpus}`, memory: `${machine.memoryBytes}` };
   return () => {
@@ -25,6 +29,7 @@ export function nodeView(options: NodeViewOptions): () => ContainerNodeFacts & V
       allocatable: status?.allocatable ?? measured,
       hostIps: options.nodeIps ?? machine.addresses,
       machine: machineFacts,
+      runtimeHandlers: status?.runtimeHandlers ?? [],
     };
   };
 }

@@ -1,3 +1,5 @@
+import type { Container, LifecycleHandler } from "../api/objects.ts";
+
 /** What the runtime says of one pod: everything is rebuilt from this after a restart of the kubelet. */
 export interface ObservedPod {
   readonly uid: string;
@@ -40,6 +42,10 @@ export interface ObservedContainer {
     readonly gid: number;
     readonly supplementalGroups: readonly number[];
   };
+  /** How it is to be ended, for when only the runtime remembers its pod. */
+  readonly graceSeconds?: number;
+  readonly preStop?: LifecycleHandler;
+  readonly ports?: Container["ports"];
 }
 
 export type ContainerState =

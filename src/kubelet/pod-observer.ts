@@ -6,6 +6,7 @@ import { isGrpcError } from "../lib/grpc-call.ts";
 import { createKeyedMutex } from "../lib/keyed-mutex.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createWakeUp } from "../lib/wake-up.ts";
+import { podLabels } from "./container/cri-labels.ts";
 import { inspectPod, readAnswers } from "./container/inspect-pod.ts";
 import { isCurrent, listByPod } from "./container/list-by-pod.ts";
 import { updateObserved } from "./container/observe-pod.ts";
@@ -69,7 +70,7 @@ export function createPodObserver(options: PodObserverOptions): PodObserver {
   let hasEvents = false;
 
   async function look(podUid: string): Promise<ObservedPod | undefined> {
-    const labelSelector = { "io.kubernetes.pod.uid": podUid };
+    const labelSelector = { [podLabels.uid]: podUid };
     const [sandboxes, containers] = await Promise.all([
       cri.runtime.listPodSandbox({ filter: { id: "", state: undefined, labelSelector } }),
       cri.runtime.listContainers({ filter: { id: "", state: undefined, podSandboxId: "", labelSelector } }),

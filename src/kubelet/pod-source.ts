@@ -4,8 +4,9 @@ import type { Informer } from "../client/informer.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createWakeUp } from "../lib/wake-up.ts";
+import { deletePod } from "./delete-pod.ts";
 import type { PodWorkers } from "./pod-workers.ts";
-import { deleteMirrorPod, isMirrorOf, isMirrorPod, keepMirrorPod } from "./static-pod/keep-mirror-pod.ts";
+import { isMirrorOf, isMirrorPod, keepMirrorPod } from "./static-pod/keep-mirror-pod.ts";
 import { runStaticPodSource } from "./static-pod/static-pod-source.ts";
 
 export interface PodSourceOptions {
@@ -70,17 +71,19 @@ export function createPodSource(options: PodSourceOptions): PodSource {
   }
 
   async function keepMirrors(signal: AbortSignal): Promise<void> {
+    const notWritten = (error: unknown) => {
+      if (!signal.aborted) logger.warn("a mirror pod could not be written", { error });
+    };
     await pods.synced;
     while (!signal.aborted) {
       const woken = mirrorsMayDiffer.next();
       for (const staticPod of staticPods.values()) {
-        await keepMirrorPod(options, { staticPod, mirror: findMirror(staticPod), signal }).catch((error) => {
-          if (!signal.aborted) logger.warn("a mirror pod could not be written", { error });
-        });
+        const mirror = findMirror(staticPod);
+        await keepMirrorPod(options, { staticPod, mirror, signal }).catch(notWritten);
       }
-      for (const mirror of pods.list()) {
-        const shows = isMirrorPod(mirror) && [...staticPods.values()].some((it) => isMirrorOf(mirror, it));
-        if (isMirrorPod(mirror) && !shows) await deleteMirrorPod(client, mirror, signal).catch(() => {});
+      for (const mirror of [...pods.list()].filter(isMirrorPod)) {
+        const shows = [...staticPods.values()].some((staticPod) => isMirrorOf(mirror, staticPod));
+        if (!shows) await deletePod(client, mirror, signal).catch(notWritten);
       }
       await woken.orAt(clock.now() + mirrorCheckMs, { clock, signal }).catch(() => {});
     }

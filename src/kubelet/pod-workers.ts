@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Pod } from "../api/objects.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { PodSubject, PodWorker } from "./pod/pod-worker.ts";
-import type { PodEnding } from "./status/status-facts.ts";
+import type { EarlyEnding } from "./status/status-facts.ts";
 
 /** The workers of all pods on this node, by the pod's uid. */
 export interface PodWorkers {
@@ -13,11 +13,10 @@ export interface PodWorkers {
   noticed(podUid: string): void;
   retryNow(podUid: string): void;
   has(podUid: string): boolean;
-  find(podUid: string): Pod | undefined;
   /** Pods that have not come to their end yet. */
   list(): readonly Pod[];
-  /** Ends a pod for a reason of the node's own. Resolves once nothing of it runs any more. */
-  end(podUid: string, ending: PodEnding, graceSeconds: number): Promise<void>;
+  /** Ends a pod for a reason of the node's own. Resolves once nothing of it runs any more, or the workers have been stopped. */
+  end(podUid: string, ending: EarlyEnding, graceSeconds: number): Promise<void>;
   /** Until the signal aborts; then waits for every worker to put its tools down. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -69,12 +68,12 @@ export function createPodWorkers({ createWorker, logger }: PodWorkersOptions): P
     noticed: (podUid) => entries.get(podUid)?.worker.noticed(),
     retryNow: (podUid) => entries.get(podUid)?.worker.retryNow(),
     has: (podUid) => entries.has(podUid),
-    find: (podUid) => entries.get(podUid)?.subject.pod,
     list: () => [...entries.values()].map(({ subject }) => subject.pod),
     async end(podUid, ending, graceSeconds) {
-      const worker = entries.get(podUid)?.worker;
-      worker?.endNow(ending, graceSeconds);
-      await worker?.ended;
+      const entry = entries.get(podUid);
+      entry?.worker.endNow(ending, graceSeconds);
+      // A worker that is stopped, or fails, never gets to the pod's end.
+      await Promise.race([entry?.worker.ended, entry?.finished]);
     },
     async run(signal) {
       if (!signal.aborted) {

@@ -1,6 +1,6 @@
-import { StatusError } from "../api/status-error.ts";
 import type { Client, ObjectTypes } from "../client/client.ts";
 import { createInformer, type Informer } from "../client/informer.ts";
+import { isNotFound } from "../client/status-errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 
@@ -136,7 +136,7 @@ export function createWatchedObjects<Name extends "configmaps" | "secrets">(
     try {
       return await client.get(resource, { namespace, name }, { signal });
     } catch (error) {
-      if (error instanceof StatusError && error.code === 404) return undefined;
+      if (isNotFound(error)) return undefined;
       throw error;
     }
   }

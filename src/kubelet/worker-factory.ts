@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { Features } from "../api/feature-gates.ts";
 import type { Pod, RuntimeClass, Service } from "../api/objects.ts";
-import { StatusError } from "../api/status-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Informer } from "../client/informer.ts";
 import type { PodCgroups } from "./cgroup/create-pod-cgroups.ts";
@@ -9,14 +8,16 @@ import type { KubeletConfiguration } from "./configuration/kubelet-configuration
 import { hashContainer } from "./container/container-hash.ts";
 import { createImageUserReader } from "./container/image-user.ts";
 import { defaultCpuSettings } from "./container/linux-resources.ts";
-import type { NodeFacts } from "./container/node-facts.ts";
 import { podDirectory, podLogDirectory } from "./container/pod-paths.ts";
 import { prepareContainer } from "./container/prepare-container.ts";
 import { prepareSandbox } from "./container/prepare-sandbox.ts";
+import { deletePod } from "./delete-pod.ts";
+import type { NodeView } from "./node-view.ts";
 import { cleanUpPod } from "./pod/clean-up-pod.ts";
 import { createPodWorker, type PodSubject, type PodWorker, type PodWorkerDeps } from "./pod/pod-worker.ts";
 import type { ReferencedObjects } from "./referenced-objects.ts";
-import { runtimeHandlerOf } from "./runtime-handlers.ts";
+import { canMountRecursively, runtimeHandlerOf } from "./runtime-handlers.ts";
+import { isStaticPod } from "./static-pod/static-pod-annotations.ts";
 import { generatePodStatus } from "./status/generate-pod-status.ts";
 
 export interface WorkerFactoryOptions
@@ -41,7 +42,7 @@ export interface WorkerFactoryOptions
   readonly services: Informer<Service>;
   readonly runtimeClasses: Informer<RuntimeClass>;
   readonly cgroups: PodCgroups;
-  readonly node: () => NodeFacts;
+  readonly node: () => NodeView;
   readonly runtimeName: string;
   readonly dataDir: string;
 }
@@ -50,6 +51,9 @@ export interface WorkerFactoryOptions
 export function createWorkerFactory(options: WorkerFactoryOptions): (subject: PodSubject) => PodWorker {
   const { client, config, features, objects, services, node, runtimeName, dataDir } = options;
   const logsDirectory = join(dataDir, "logs");
+  const findClass = (name: string) => options.runtimeClasses.get(name);
+  const recursiveReadOnly = ({ spec }: Pod) =>
+    canMountRecursively(findClass(spec?.runtimeClassName ?? "")?.handler ?? "", node().runtimeHandlers);
   const preparing = {
     ...options,
     logsDirectory,
@@ -57,32 +61,53 @@ export function createWorkerFactory(options: WorkerFactoryOptions): (subject: Po
     clusterDomain: config.clusterDomain,
     resolvConf: config.resolvConf,
     cgroupParent: options.cgroups.parentOf,
-    cpu: defaultCpuSettings,
+    cpu: { ...defaultCpuSettings, enforceQuota: config.cpuCFSQuota },
     dataDirectory: dataDir,
-    seccompDefault: false,
-    recursiveReadOnly: () => false,
+    seccompDefault: config.seccompDefault,
+    recursiveReadOnly,
     imageUser: createImageUserReader(options.cri),
     sources: {
       ...objects,
-      async getService(namespace: string, name: string) {
-        await services.synced;
-        return services.get(`${namespace}/${name}`);
-      },
-      async listServices(namespace: string) {
-        await services.synced;
-        return [...services.list()].filter(({ metadata }) => metadata.namespace === namespace);
-      },
+      getService: async (namespace: string, name: string) => services.get(`${namespace}/${name}`),
+      listServices: async (namespace: string) =>
+        [...services.list()].filter(({ metadata }) => metadata.namespace === namespace),
     },
   };
+
+  let servicesKnown = false;
+  services.synced.then(
+    () => {
+      servicesKnown = true;
+    },
+    () => {},
+  );
+
+  async function untilServicesKnown(signal: AbortSignal): Promise<void> {
+    if (servicesKnown) return;
+    const known = new AbortController();
+    const aborted = options.clock.sleep(Infinity, AbortSignal.any([signal, known.signal]));
+    await Promise.race([services.synced, aborted]).finally(() => known.abort());
+  }
+
   const shared: Omit<PodWorkerDeps, "cleanUp"> = {
     ...options,
     specHash: hashContainer,
     maxRestartDelayMs: config.crashLoopBackOff.maxContainerRestartPeriodMs,
     generateStatus: (facts) =>
-      generatePodStatus({ ...facts, features, runtimeName, hostIps: node().hostIps }),
-    runtimeHandler: (pod) => runtimeHandlerOf(pod, (name) => options.runtimeClasses.get(name)),
+      generatePodStatus({
+        ...facts,
+        features,
+        runtimeName,
+        hostIps: node().hostIps,
+        recursiveReadOnlyMounts: recursiveReadOnly(facts.pod),
+      }),
+    runtimeHandler: (pod) => runtimeHandlerOf(pod, findClass),
     prepareSandbox: (request) => prepareSandbox(preparing, request),
-    prepareContainer: (request) => prepareContainer(preparing, request),
+    async prepareContainer(request) {
+      // A pod that the API server told us of may count on its services too; one from a file must start without either.
+      if (!isStaticPod(request.pod)) await untilServicesKnown(request.signal);
+      return prepareContainer(preparing, request);
+    },
     deleteFromApi: (pod, signal) => deletePod(client, pod, signal),
   };
   return (subject) =>
@@ -101,18 +126,4 @@ export function createWorkerFactory(options: WorkerFactoryOptions): (subject: Po
       },
       subject,
     );
-}
-
-/** Only waits for us: what is there under the name by now may be another pod. */
-async function deletePod(client: Client, { metadata }: Pod, signal: AbortSignal): Promise<void> {
-  const { namespace = "", name = "", uid = "" } = metadata;
-  try {
-    await client.delete(
-      "pods",
-      { namespace, name },
-      { gracePeriodSeconds: 0, preconditions: { uid }, signal },
-    );
-  } catch (error) {
-    if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
-  }
 }

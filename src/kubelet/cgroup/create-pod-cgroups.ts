@@ -53,7 +53,7 @@ export const noPodCgroups: PodCgroups = {
 
 export async function createPodCgroups(options: PodCgroupsOptions): Promise<PodCgroups> {
   const { settings, logger } = options;
-  if (settings.driver === "systemd") return systemdCgroups(settings);
+  if (settings.driver === "systemd") return systemdCgroups(options);
   const layout = options.layout ?? detectCgroupLayout();
   const [cpu, memory] = [controllerDir(layout, "cpu", "/"), controllerDir(layout, "memory", "/")];
   if (!cpu || !memory) {
@@ -76,25 +76,26 @@ export async function createPodCgroups(options: PodCgroupsOptions): Promise<PodC
  * systemd makes the slice of a pod when the runtime asks for a scope in it; limits of the pod as a whole would have to be
  * set over D-Bus and are not. A slice does not go by itself.
  */
-function systemdCgroups(settings: CgroupSettings): PodCgroups {
-  const parents = new Map<string, string>();
+function systemdCgroups({ settings, logger }: Pick<PodCgroupsOptions, "settings" | "logger">): PodCgroups {
   return {
     ...noPodCgroups,
-    async parentOf(pod) {
-      const parent = cgroupParent(pod, settings);
-      parents.set(pod.metadata.uid ?? "", parent);
-      return parent;
-    },
+    parentOf: async (pod) => cgroupParent(pod, settings),
     async remove(podUid) {
-      const parent = parents.get(podUid);
-      parents.delete(podUid);
-      if (parent)
-        await promisify(execFile)("systemctl", ["stop", "--no-block", basename(parent)]).catch(() => {});
+      const stop = ["stop", "--no-block", ...placesOf(podUid, settings).map((place) => basename(place))];
+      await promisify(execFile)("systemctl", stop, { timeout: systemctlTimeoutMs }).catch((error) =>
+        logger.debug("the slice of a pod was not stopped", { pod: podUid, error }),
+      );
     },
   };
 }
 
+const systemctlTimeoutMs = 10_000;
 const classes = [[], ["burstable"], ["besteffort"]] as const;
+
+/** Where a pod's cgroup may be: of one that is gone nobody knows the class any more. */
+function placesOf(podUid: string, settings: CgroupSettings): string[] {
+  return classes.map((names) => kubepodsCgroup(settings, [...names, `pod${podUid}`]));
+}
 
 function directoryCgroups(
   options: PodCgroupsOptions,
@@ -135,7 +136,7 @@ function directoryCgroups(
 
   async function remove(podUid: string): Promise<void> {
     made.delete(podUid);
-    const places = classes.map((names) => below(...names, `pod${podUid}`));
+    const places = placesOf(podUid, settings);
     const stayed = await Promise.all(places.map((place) => removeCgroup(layout, place, options.clock)));
     if (stayed.flat().length > 0)
       logger.warn("a pod's cgroup does not go", { pod: podUid, cgroups: stayed.flat() });

@@ -16,7 +16,7 @@ import {
 import type { RuntimeCgroups } from "./read-cgroup-driver.ts";
 
 interface OpenOptions extends Pick<PodCgroupsOptions, "cpus" | "pods" | "clock" | "logger"> {
-  readonly config: Pick<KubeletConfiguration, "cgroupRoot" | "cgroupsPerQOS">;
+  readonly config: Pick<KubeletConfiguration, "cgroupRoot" | "cgroupsPerQOS" | "cpuCFSQuota">;
   readonly driver: RuntimeCgroups;
   readonly nodeName: string;
   readonly dataDir: string;
@@ -30,7 +30,7 @@ export async function openPodCgroups(options: OpenOptions): Promise<PodCgroups> 
     ...options,
     settings: { driver, root: config.cgroupRoot || ownRoot(options) },
     ownRoot: config.cgroupRoot === "",
-    cpu: defaultCpuSettings,
+    cpu: { ...defaultCpuSettings, enforceQuota: config.cpuCFSQuota },
     pods: () => pods().filter(({ status }) => !isFinalPhase(status?.phase)),
   });
 }

@@ -1,7 +1,7 @@
 import type { Pod } from "../../api/objects.ts";
 import { containersOf } from "../../api/pod-containers.ts";
 import { podRequests, podResources } from "../../api/pod-resources.ts";
-import { addQuantities, milliUnits, parseQuantity, wholeUnits } from "../../api/quantity.ts";
+import { addQuantities, milliUnits, parseQuantity, type Quantity, wholeUnits } from "../../api/quantity.ts";
 import { weightFromShares } from "../../lib/cgroup/weight-from-shares.ts";
 import { type CpuSettings, cpuQuotaUs, cpuShares } from "../container/linux-resources.ts";
 import { qosClass } from "../container/qos.ts";
@@ -13,13 +13,10 @@ export interface CgroupLimits {
   readonly memoryBytes?: number;
 }
 
-/**
- * The limits of a pod as a whole. As upstream: where one container has none, or the pod says none for all of them, the
- * pod has none either.
- */
+/** The limits of a pod as a whole. */
 export function podLimits(pod: Pod, { enforceQuota, quotaPeriodUs }: CpuSettings): CgroupLimits {
-  const cpu = limitOf(pod, "cpu");
-  const memory = limitOf(pod, "memory");
+  const cpu = podLimit(pod, "cpu");
+  const memory = podLimit(pod, "memory");
   return {
     cpuShares: cpuShares(milliUnits(podRequests(pod).get("cpu") ?? parseQuantity("0"))),
     ...(cpu && enforceQuota && { cpuQuotaUs: cpuQuotaUs(milliUnits(cpu), quotaPeriodUs) }),
@@ -35,7 +32,11 @@ export function burstableLimits(pods: readonly Pod[]): CgroupLimits {
   return { cpuShares: cpuShares(requests.reduce((sum, one) => sum + one, 0)) };
 }
 
-function limitOf({ spec }: Pod, name: "cpu" | "memory") {
+/**
+ * The most that a pod may use, its overhead included. As upstream: where one container has no limit, and the pod says
+ * none for all of them, it has none either.
+ */
+export function podLimit({ spec }: Pod, name: "cpu" | "memory"): Quantity | undefined {
   const ofPod = spec?.resources?.limits?.[name] !== undefined;
   const ofEach = containersOf(spec).every(
     ({ resources }) => parseQuantity(resources?.limits?.[name] ?? "0").nanos > 0n,

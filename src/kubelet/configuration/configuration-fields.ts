@@ -76,7 +76,7 @@ export const configurationFields = [
     name: "staticPodPath",
     type: "string",
     default: "",
-    meaning: "A directory, or a file, of manifests of pods to run without an API server.",
+    meaning: "A directory of manifests of pods to run without an API server.",
   },
   {
     name: "syncFrequency",
@@ -159,6 +159,18 @@ export const configurationFields = [
     default: true,
     meaning:
       "Give each pod a cgroup with its limits, below that of its class of service. Off, or where cgroups cannot be written, containers are where the runtime puts them.",
+  },
+  {
+    name: "cpuCFSQuota",
+    type: "boolean",
+    default: true,
+    meaning: "Enforce CPU limits of containers and pods.",
+  },
+  {
+    name: "seccompDefault",
+    type: "boolean",
+    default: false,
+    meaning: "Give containers that name no seccomp profile the runtime's default one.",
   },
   {
     name: "containerLogMaxSize",

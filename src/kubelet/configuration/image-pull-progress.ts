@@ -15,7 +15,7 @@ const rules = {
 } as const;
 
 export function readImagePullProgress(reader: FieldReader, at: Report): ImagePullProgress {
-  const kind = reader.oneOf("imagePullProgressType", ["time", "size", "none"]);
+  const kind = reader.oneOf("imagePullProgressType", ["none", "size", "time"]);
   if (kind === "none") {
     if (reader.isSet(field) && quantityUnits(reader.raw(field)) === undefined)
       at.invalid(field, reader.raw(field), "must be a number of seconds or an amount of bytes");

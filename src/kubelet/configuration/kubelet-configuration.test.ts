@@ -90,6 +90,7 @@ test.each<[string, object]>([
       ],
     },
   ],
+  ["cpuCFSQuota: false\nseccompDefault: true", { cpuCFSQuota: false, seccompDefault: true }],
   ["nodeLabels: { zone: 'a' }", { nodeLabels: { zone: "a" } }],
   ["resolvConf: ''", { resolvConf: "" }],
   ["featureGates: { StartupProbe: false }", { featureGates: { StartupProbeEnabled: false } }],

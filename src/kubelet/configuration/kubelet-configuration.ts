@@ -36,6 +36,8 @@ export interface KubeletConfiguration {
   readonly cgroupDriver: "cgroupfs" | "systemd";
   readonly cgroupRoot: string;
   readonly cgroupsPerQOS: boolean;
+  readonly cpuCFSQuota: boolean;
+  readonly seccompDefault: boolean;
   readonly containerLogMaxSizeBytes: number;
   readonly containerLogMaxFiles: number;
   readonly crashLoopBackOff: { readonly maxContainerRestartPeriodMs: number };

@@ -67,6 +67,7 @@ function readNode(reader: FieldReader, at: Report) {
     cgroupDriver: reader.oneOf("cgroupDriver", ["cgroupfs", "systemd"]),
     cgroupRoot: readCgroupRoot(reader, at),
     cgroupsPerQOS: reader.flag("cgroupsPerQOS"),
+    cpuCFSQuota: reader.flag("cpuCFSQuota"),
     ...readShutdown(reader, at),
   };
 }
@@ -108,6 +109,7 @@ function readPods(reader: FieldReader, at: Report) {
   }
   return {
     allowedUnsafeSysctls,
+    seccompDefault: reader.flag("seccompDefault"),
     staticPodPath: reader.text("staticPodPath"),
     syncFrequencyMs: reader.durationMs("syncFrequency", positive),
     clusterDNS,

@@ -53,8 +53,7 @@ describe("annotations of containers", () => {
       restartDelayMs: 20_000,
       terminationMessagePath: "/dev/termination-log",
       terminationMessagePolicy: "File",
-      deletionGracePeriodSeconds: 5,
-      terminationGracePeriodSeconds: 30,
+      graceSeconds: 5,
       preStop,
       ports,
     });
@@ -77,7 +76,6 @@ describe("annotations of containers", () => {
       restartDelayMs: 0,
       terminationMessagePath: "",
       terminationMessagePolicy: "",
-      ports: [],
     });
   });
 });

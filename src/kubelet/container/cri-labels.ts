@@ -71,10 +71,10 @@ interface ContainerNotes {
   readonly restartDelayMs: number;
   readonly terminationMessagePath: string;
   readonly terminationMessagePolicy: string;
-  readonly deletionGracePeriodSeconds: number | undefined;
-  readonly terminationGracePeriodSeconds: number | undefined;
+  /** How long it has to end; less where its pod was being deleted when it was made. */
+  readonly graceSeconds: number | undefined;
   readonly preStop: LifecycleHandler | undefined;
-  readonly ports: Ports;
+  readonly ports: Ports | undefined;
 }
 
 /** What containerAnnotations wrote. What is missing or spoilt reads as not given. */
@@ -85,10 +85,10 @@ export function readContainerAnnotations(annotations: Readonly<Record<string, st
     restartDelayMs: readCount(annotations[keys.restartDelayMs]) ?? 0,
     terminationMessagePath: annotations[keys.terminationMessagePath] ?? "",
     terminationMessagePolicy: annotations[keys.terminationMessagePolicy] ?? "",
-    deletionGracePeriodSeconds: readCount(annotations[keys.deletionGracePeriod]),
-    terminationGracePeriodSeconds: readCount(annotations[keys.terminationGracePeriod]),
+    graceSeconds:
+      readCount(annotations[keys.deletionGracePeriod]) ?? readCount(annotations[keys.terminationGracePeriod]),
     preStop: readJson(annotations[keys.preStopHandler], isObject),
-    ports: readJson(annotations[keys.ports], isPorts) ?? [],
+    ports: readJson(annotations[keys.ports], isPorts),
   };
 }
 

@@ -30,7 +30,7 @@ describe("podField", () => {
 
   test.each([
     ["status.phase", "unsupported fieldPath: status.phase"],
-    ["spec['x']", "field label does not support subscript: spec['x']"],
+    ["spec['x']", `fieldPath "spec['x']" does not support subscript`],
   ])("%s is refused", (path, message) => {
     expect(() => podField(pod, path, addresses)).toThrow(message);
   });

@@ -2,6 +2,7 @@ import type { Container, Pod } from "../../api/objects.ts";
 import { findContainer } from "../../api/pod-containers.ts";
 import { milliUnits, parseQuantity, wholeUnits } from "../../api/quantity.ts";
 import { configError } from "./config-error.ts";
+import { fieldValue } from "./field-value.ts";
 
 export interface Addresses {
   /** The primary one first. */
@@ -9,20 +10,10 @@ export interface Addresses {
   readonly hostIps: readonly string[];
 }
 
-/** A field of the pod as its containers are told it. */
+/** A field of the pod as its containers are told it: what a volume's files can show, and what is known of its place. */
 export function podField(pod: Pod, fieldPath: string, { podIps, hostIps }: Addresses): string {
-  const { metadata, spec } = pod;
-  const [, path, key = ""] = /^([^[]*)\['(.*)'\]$/s.exec(fieldPath) ?? [];
-  if (path === "metadata.labels") return own(metadata.labels, key);
-  if (path === "metadata.annotations") return own(metadata.annotations, key);
-  if (path !== undefined) throw configError(`field label does not support subscript: ${fieldPath}`);
+  const { spec } = pod;
   switch (fieldPath) {
-    case "metadata.name":
-      return metadata.name ?? "";
-    case "metadata.namespace":
-      return metadata.namespace ?? "";
-    case "metadata.uid":
-      return metadata.uid ?? "";
     case "spec.host":
     case "spec.nodeName":
       return spec?.nodeName ?? "";
@@ -37,12 +28,8 @@ export function podField(pod: Pod, fieldPath: string, { podIps, hostIps }: Addre
     case "status.podIPs":
       return podIps.join(",");
     default:
-      throw configError(`unsupported fieldPath: ${fieldPath}`);
+      return fieldValue(pod, fieldPath);
   }
-}
-
-function own(values: Readonly<Record<string, string>> | undefined, key: string): string {
-  return values && Object.hasOwn(values, key) ? (values[key] ?? "") : "";
 }
 
 type ResourceList = Readonly<Record<string, string>>;

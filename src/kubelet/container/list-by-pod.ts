@@ -5,6 +5,7 @@ import {
   PodSandboxState,
 } from "../../cri/generated/cri.ts";
 import type { ContainerState, ObservedPod } from "../observed-pod.ts";
+import { podLabels } from "./cri-labels.ts";
 
 /** What the runtime lists under one pod's uid. */
 export interface PodListing {
@@ -12,8 +13,6 @@ export interface PodListing {
   readonly sandboxes: readonly PodSandbox[];
   readonly containers: readonly Container[];
 }
-
-const uidLabel = "io.kubernetes.pod.uid";
 
 /** Groups what a runtime lists by the pods that a kubelet made it for; what nobody labelled is not a kubelet's. */
 export function listByPod(
@@ -29,11 +28,11 @@ export function listByPod(
     return made;
   };
   for (const sandbox of sandboxes) {
-    const uid = sandbox.labels[uidLabel];
+    const uid = sandbox.labels[podLabels.uid];
     if (uid) listingOf(uid).sandboxes.push(sandbox);
   }
   for (const container of containers) {
-    const uid = container.labels[uidLabel];
+    const uid = container.labels[podLabels.uid];
     if (uid) listingOf(uid).containers.push(container);
   }
   return listings;

@@ -82,6 +82,7 @@ describe("observePod", () => {
             "io.kubernetes.container.hash": "abc",
             "io.kubernetes.container.restartCount": "1",
             "kindling.container.restartDelayMs": "10000",
+            "io.kubernetes.pod.terminationGracePeriod": "5",
           },
           user: { linux: { uid: 5n, gid: 6n, supplementalGroups: [7n] } },
         }),
@@ -100,6 +101,7 @@ describe("observePod", () => {
       specHash: "abc",
       restartDelayMs: 10_000,
       logPath: "/logs/c/1.log",
+      graceSeconds: 5,
       user: { uid: 5, gid: 6, supplementalGroups: [7] },
     });
   });

@@ -70,20 +70,25 @@ function observeContainer(
   status: ContainerStatus,
   message: string | undefined,
 ): ObservedContainer {
-  const notes = readContainerAnnotations(status.annotations);
+  const { attempt, specHash, restartDelayMs, graceSeconds, preStop, ports } = readContainerAnnotations(
+    status.annotations,
+  );
   const user = status.user?.linux;
   return {
     id: status.id,
     name: status.labels[podLabels.container] ?? status.metadata?.name ?? "",
     sandboxId,
-    attempt: notes.attempt ?? status.metadata?.attempt ?? 0,
+    attempt: attempt ?? status.metadata?.attempt ?? 0,
     createdAtMs: toMs(status.createdAt),
     state: observeState(status, message),
     image: status.image?.image ?? "",
     imageRef: status.imageRef,
-    specHash: notes.specHash,
-    restartDelayMs: notes.restartDelayMs,
+    specHash,
+    restartDelayMs,
     logPath: status.logPath,
+    graceSeconds,
+    preStop,
+    ports,
     ...(user && {
       user: {
         uid: Number(user.uid),

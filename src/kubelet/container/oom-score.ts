@@ -2,6 +2,7 @@ import type { Container, Pod } from "../../api/objects.ts";
 import { containersOf } from "../../api/pod-containers.ts";
 import { containerTotals, hasPodResources, isSidecar } from "../../api/pod-resources.ts";
 import { parseQuantity, wholeUnits } from "../../api/quantity.ts";
+import { isStaticPod } from "../static-pod/static-pod-annotations.ts";
 import { qosClass } from "./qos.ts";
 
 const guaranteed = -997;
@@ -50,10 +51,7 @@ function memoryRequest({ resources }: Container): number {
   return wholeUnits(parseQuantity(resources?.requests?.memory ?? "0"));
 }
 
-function isNodeCritical({ metadata, spec }: Pod): boolean {
-  if (spec?.priorityClassName !== "system-node-critical") return false;
-  const source = metadata.annotations?.["kubernetes.io/config.source"];
-  const isStatic = source !== undefined && source !== "api";
-  const isMirror = metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
-  return isStatic || isMirror || (spec.priority ?? 0) >= systemCritical;
+function isNodeCritical(pod: Pod): boolean {
+  if (pod.spec?.priorityClassName !== "system-node-critical") return false;
+  return isStaticPod(pod) || (pod.spec.priority ?? 0) >= systemCritical;
 }

@@ -54,6 +54,7 @@ async function resolve(container: Partial<Container>, spec: Partial<PodSpec> = {
       if (volume !== "files") throw new Error("no such volume");
       return path === "good" ? "KEY='from file'" : "bad";
     },
+    signal: new AbortController().signal,
   });
   const names = [...environment.keys()].filter((name) => !name.startsWith("KUBERNETES_"));
   return { names, value: (name: string) => environment.get(name)?.toString(), environment, warnings };

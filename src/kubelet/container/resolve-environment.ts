@@ -8,8 +8,8 @@ import { serviceVariables } from "./service-variables.ts";
 
 /** Where a container's environment comes from. Undefined is for what does not exist. */
 export interface EnvironmentSources {
-  getConfigMap(namespace: string, name: string): Promise<ConfigMap | undefined>;
-  getSecret(namespace: string, name: string): Promise<Secret | undefined>;
+  getConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<ConfigMap | undefined>;
+  getSecret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined>;
   getService(namespace: string, name: string): Promise<Service | undefined>;
   listServices(namespace: string): Promise<Iterable<Service>>;
 }
@@ -21,6 +21,7 @@ interface EnvironmentRequest extends Addresses {
   readonly allocatable: Readonly<Record<string, string>>;
   /** A file in a volume of the pod. */
   readonly readVolumeFile: (volumeName: string, path: string) => Promise<string>;
+  readonly signal: AbortSignal;
 }
 
 /** Values are bytes: secrets need not be text. */
@@ -41,7 +42,7 @@ export async function resolveEnvironment(
   request: EnvironmentRequest,
 ): Promise<ResolvedEnvironment> {
   const { pod, container } = request;
-  const lookUps = rememberLookUps(sources, pod.metadata.namespace ?? "");
+  const lookUps = rememberLookUps(sources, pod.metadata.namespace ?? "", request.signal);
   const services = await visibleServices(sources, pod);
   const environment = new Map<string, Buffer>();
   const warnings: string[] = [];
@@ -145,14 +146,14 @@ interface LookUps {
 }
 
 /** Each object is read once for a container, so that its variables fit together. */
-function rememberLookUps(sources: EnvironmentSources, namespace: string): LookUps {
+function rememberLookUps(sources: EnvironmentSources, namespace: string, signal: AbortSignal): LookUps {
   return {
     configMap: remember(`ConfigMap ${namespace}`, async (name) => {
-      const found = await sources.getConfigMap(namespace, name);
+      const found = await sources.getConfigMap(namespace, name, signal);
       return found && decode(found.data, "utf8");
     }),
     secret: remember(`Secret ${namespace}`, async (name) => {
-      const found = await sources.getSecret(namespace, name);
+      const found = await sources.getSecret(namespace, name, signal);
       return found && decode(found.data, "base64");
     }),
   };

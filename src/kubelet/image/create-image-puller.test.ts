@@ -188,21 +188,6 @@ describe("failures", () => {
     expect(events).toHaveLength(1);
     expect(await ensure()).toBe("sha256:x");
   });
-
-  test("how long pulls took is told", async () => {
-    const seen: unknown[] = [];
-    const { ensure, failure, clock } = setUpPuller(
-      { pull: (_, attempt) => (attempt === 0 ? "sha256:x" : notFound()) },
-      { observePull: (...pull) => seen.push(pull) },
-    );
-    await ensure();
-    await failure(ensure());
-    await clock.advance(0);
-    expect(seen).toEqual([
-      [0, "pulled"],
-      [0, "failed"],
-    ]);
-  });
 });
 
 describe("at a time", () => {

@@ -10,8 +10,8 @@ import type { Logger } from "../../lib/logger.ts";
 import { formatGoDuration } from "../configuration/go-duration.ts";
 import type { KubeletConfiguration } from "../configuration/kubelet-configuration.ts";
 import { containerFieldPath } from "../pod/kill-container.ts";
+import { quoteGo } from "../quote-go.ts";
 import { StartError } from "../start-error.ts";
-import { quoteGo } from "../volume/quote-go.ts";
 import { applyDefaultTag } from "./image-name.ts";
 import type { ImagePuller, ImageRequest } from "./image-puller.ts";
 import { createProgressBoard } from "./progress-board.ts";
@@ -36,12 +36,10 @@ export interface ImagePullerOptions {
   readonly features: Pick<Features, "ImagePullProgress">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** For metrics: how long each pull took, waiting for its turn included. */
-  readonly observePull?: (seconds: number, outcome: "pulled" | "failed") => void;
 }
 
 export function createImagePuller(options: ImagePullerOptions): ImagePuller {
-  const { cri, recorder, config, clock, observePull = () => {} } = options;
+  const { cri, recorder, config, clock } = options;
   const every = config.imagePullProgress;
   const runtimePull = createRuntimePull({
     ...options,
@@ -119,7 +117,6 @@ export function createImagePuller(options: ImagePullerOptions): ImagePuller {
     const times = `${formatGoDuration(pulled.tookMs)} (${formatGoDuration(totalMs)} including waiting)`;
     const size = `Image size: ${pulled.sizeBytes} bytes.`;
     say("Normal", "Pulled", `Successfully pulled image ${quoteGo(image)} in ${times}. ${size}`);
-    observePull(totalMs / 1_000, "pulled");
     return pulled.imageRef;
   }
 
@@ -127,7 +124,7 @@ export function createImagePuller(options: ImagePullerOptions): ImagePuller {
     const { pod, image, say, signal } = pull;
     let missing: readonly string[] = [];
     try {
-      const found = await findPullLogins(options, { pod, image });
+      const found = await findPullLogins(options, pull);
       missing = found.missing;
       return await limit(() => trackedPull(tracking, { ...pull, logins: found.logins }), signal);
     } catch (error) {
@@ -138,7 +135,6 @@ export function createImagePuller(options: ImagePullerOptions): ImagePuller {
       const { reason, message } = explainPullFailure(image, text);
       backoff.failed(pod.metadata.uid ?? "", image, { startedAt, now, error: `${reason}: ${message}` });
       if (missing.length > 0 && reason === "ErrImagePull") recordMissingSecrets(pod, missing);
-      observePull((now - startedAt) / 1_000, "failed");
       throw startError(reason, message, error);
     }
   }

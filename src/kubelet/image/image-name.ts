@@ -1,4 +1,4 @@
-import { quoteGo } from "../volume/quote-go.ts";
+import { quoteGo } from "../quote-go.ts";
 
 /** The parts of an image's name in full: `busybox` is repository `docker.io/library/busybox`, tag `latest`. */
 export interface ImageName {

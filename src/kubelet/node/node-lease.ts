@@ -1,7 +1,7 @@
 import { formatMicroTime } from "../../api/format-time.ts";
 import type { Lease, Node } from "../../api/objects.ts";
-import { StatusError } from "../../api/status-error.ts";
 import type { Client } from "../../client/client.ts";
+import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -13,7 +13,7 @@ export interface NodeLeaseOptions {
   readonly nodeName: string;
   /** The lease is the node's, and goes with it: undefined as long as that is not registered. */
   readonly node: () => Node | undefined;
-  readonly leaseDurationSeconds?: number;
+  readonly leaseDurationSeconds: number;
 }
 
 const namespace = "kube-node-lease";
@@ -21,7 +21,7 @@ const retryPolicy: BackoffPolicy = { initialMs: 200, maxMs: 7_000, factor: 2, re
 
 /** Renews the node's lease, four times in the time for which it is good: how a control plane sees that it lives. */
 export async function runNodeLease(options: NodeLeaseOptions, signal: AbortSignal): Promise<void> {
-  const { client, clock, logger, nodeName, leaseDurationSeconds = 40 } = options;
+  const { client, clock, logger, nodeName, leaseDurationSeconds } = options;
   const key = { namespace, name: nodeName };
 
   function renewed(lease: Lease): Lease {
@@ -47,7 +47,7 @@ export async function runNodeLease(options: NodeLeaseOptions, signal: AbortSigna
     try {
       return await client.update("leases", renewed(await client.get("leases", key, { signal })), { signal });
     } catch (error) {
-      if (!isRefused(error, 404)) throw error;
+      if (!isNotFound(error)) throw error;
       const metadata = { name: nodeName, namespace };
       const lease = renewed({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata });
       return client.create("leases", lease, { signal });
@@ -60,7 +60,7 @@ export async function runNodeLease(options: NodeLeaseOptions, signal: AbortSigna
     try {
       return await client.update("leases", renewed(lease), { signal });
     } catch (error) {
-      if (isRefused(error, 409) || isRefused(error, 404)) return fetchOrCreate();
+      if (isConflict(error) || isNotFound(error)) return fetchOrCreate();
       throw error;
     }
   }
@@ -80,8 +80,4 @@ export async function runNodeLease(options: NodeLeaseOptions, signal: AbortSigna
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-}
-
-function isRefused(error: unknown, code: number): boolean {
-  return error instanceof StatusError && error.code === code;
 }

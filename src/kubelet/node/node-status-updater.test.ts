@@ -173,12 +173,6 @@ describe("status", () => {
     expect(ready()).toBe("True");
   });
 
-  test("with a watch, the API is not asked", async () => {
-    await start({ cachedNode: () => api.objects.get("nodes/node-1") as Node | undefined });
-    await clock.advance(60_000);
-    expect(api.calls).toEqual(["create nodes"]);
-  });
-
   test("an API server that is away is tried again, not too often", async () => {
     await start();
     api.failure = new Error("away");

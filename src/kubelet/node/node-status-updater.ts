@@ -1,5 +1,4 @@
 import type { Node } from "../../api/objects.ts";
-import { isNewerVersion } from "../../api/resource-version.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
@@ -27,8 +26,6 @@ export interface NodeStatusUpdaterOptions {
   readonly node: NodeOptions;
   readonly readMachine: () => Promise<Machine>;
   readonly shuttingDown?: () => boolean;
-  /** The node as a watch has it; without one the API is asked at each look. */
-  readonly cachedNode?: () => Node | undefined;
   /** False where somebody else makes the node. */
   readonly register?: boolean;
   readonly updateFrequencyMs?: number;
@@ -94,14 +91,8 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
     if (before) recordReadiness(before, node);
   }
 
-  /** Others write it too: taken from the watch, or else asked for now and then. */
+  /** Others write it too: it is asked for now and then. */
   async function currentNode(signal: AbortSignal): Promise<Node> {
-    if (known && options.cachedNode) {
-      const cached = options.cachedNode();
-      // The watch may be behind what we wrote ourselves.
-      const isNewer = isNewerVersion(cached?.metadata.resourceVersion, known.metadata.resourceVersion);
-      return cached && isNewer ? cached : known;
-    }
     if (known && clock.now() - askedAt < updateFrequencyMs) return known;
     const node = await client.get("nodes", { name: nodeOptions.name }, { signal });
     askedAt = clock.now();

@@ -1,5 +1,5 @@
 import type { Pod, PodStatus } from "../../api/objects.ts";
-import type { PodEnding } from "../status/status-facts.ts";
+import type { EarlyEnding } from "../status/status-facts.ts";
 
 /** When a pod has had the time that `spec.activeDeadlineSeconds` gives it; undefined for one that may run for ever. */
 export function activeDeadlineOf({ spec }: Pod, status: PodStatus | undefined): number | undefined {
@@ -12,4 +12,4 @@ export const deadlineExceeded = {
   kind: "deadline",
   reason: "DeadlineExceeded",
   message: "Pod was active on the node longer than the specified deadline",
-} as const satisfies PodEnding;
+} as const satisfies EarlyEnding;

@@ -1,11 +1,11 @@
 import type { Pod } from "../../api/objects.ts";
+import { formatGoDuration } from "../configuration/go-duration.ts";
+import { describePod } from "../container/config-error.ts";
 import type { ObservedContainer } from "../observed-pod.ts";
 
 const firstDelayMs = 10_000;
 /** One that ran this long has shown that it can: its next failure is a first one again. */
 const stableMs = 10 * 60_000;
-
-export const defaultMaxRestartDelayMs = 300_000;
 
 interface RestartDelay {
   /** How long the restart of this container waits after its end. */
@@ -28,12 +28,6 @@ export function restartDelayMs(observed: ObservedContainer, maxDelayMs: number):
 }
 
 export function crashLoopMessage(pod: Pod, containerName: string, delayMs: number): string {
-  const { name, namespace, uid } = pod.metadata;
-  return `back-off ${formatDelay(delayMs)} restarting failed container=${containerName} pod=${name}_${namespace}(${uid})`;
-}
-
-/** As Go prints durations: `10s`, `1m20s`, `5m0s`. */
-function formatDelay(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+  const delay = formatGoDuration(delayMs);
+  return `back-off ${delay} restarting failed container=${containerName} pod=${describePod(pod)}`;
 }

@@ -2,7 +2,7 @@ import type { Pod } from "../../api/objects.ts";
 import { isFinalPhase } from "../../api/pod-phase.ts";
 import type { PodObserver } from "../pod-observer.ts";
 import type { PodWorkers } from "../pod-workers.ts";
-import type { PodEnding } from "../status/status-facts.ts";
+import type { EarlyEnding } from "../status/status-facts.ts";
 import { type AdmissionFacts, rejectPod } from "./reject-pod.ts";
 
 export interface AdmissionOptions {
@@ -13,7 +13,7 @@ export interface AdmissionOptions {
 }
 
 /** Lets pods in as long as there is room. Who came first has its place: only those that were let in before count. */
-export function createAdmission(options: AdmissionOptions): (pod: Pod) => PodEnding | undefined {
+export function createAdmission(options: AdmissionOptions): (pod: Pod) => EarlyEnding | undefined {
   const admitted = new Set<string>();
   return (pod) => {
     const workers = options.workers();

@@ -69,67 +69,69 @@ function planSandbox(facts: PodFacts, draft: Draft): boolean {
 
 /** Plans containers in a sandbox that stands. True when the pod has nothing left to do. */
 function planContainers(facts: PodFacts, sandbox: ObservedSandbox, draft: Draft): boolean {
-  const { pod, observed } = facts;
-  const begun = observed?.containers.some(
-    ({ name, sandboxId }) =>
-      sandboxId === sandbox.id && mainContainers(pod).some((main) => main.name === name),
-  );
-  const init = begun ? keepSidecars(facts, sandbox, draft) : planInitContainers(facts, sandbox, draft);
+  const containers = mainContainers(facts.pod);
+  const init = planInitContainers(facts, sandbox, draft);
   if (init === "failed") return true;
   if (init === "waiting") return false;
 
-  for (const container of mainContainers(pod)) planMainContainer(facts, { container, sandbox, draft });
-  return mainContainers(pod).every((container) => isFinished(facts, container));
+  for (const container of containers) planMainContainer(facts, { container, sandbox, draft });
+  return containers.every((container) => isFinished(facts, container));
 }
 
-/** Init containers one after the other; a sidecar counts once it has started. */
+/**
+ * Init containers one after the other; a sidecar counts once it has started. As upstream, the last one that was made
+ * tells how far the pod is: those before it have done their work, whatever is left of them, and sidecars among them are
+ * kept running without anybody waiting for them.
+ */
 function planInitContainers(
   facts: PodFacts,
   sandbox: ObservedSandbox,
   draft: Draft,
 ): "done" | "waiting" | "failed" {
-  for (const container of facts.pod.spec?.initContainers ?? []) {
-    const role = isSidecar(container) ? "sidecar" : "init";
-    // A new sandbox runs them anew: what they did for the last one may be gone with it.
-    const observed = latest(facts, container.name, sandbox);
-    switch (observed?.state.kind) {
-      case "running": {
-        const { started, kill } = facts.verdict(observed.id);
-        if (kill) draft.actions.push({ kind: "killContainer", observed, why: kill });
-        else if (role === "sidecar" && resumeHook(facts, { container, sandbox, draft, observed }))
-          return "waiting";
-        if (role === "init" || kill || !started) return "waiting";
-        break;
-      }
-      case "exited":
-        if (role === "init" && observed.state.exitCode === 0) break;
-        if (role === "init" && facts.pod.spec?.restartPolicy === "Never") return "failed";
-        restart(facts, { container, role, sandbox, draft, observed });
-        return "waiting";
-      default:
-        start(facts, { container, role, sandbox, draft, observed });
-        return "waiting";
-    }
+  const containers = facts.pod.spec?.initContainers ?? [];
+  // A new sandbox runs them anew: what they did for the last one may be gone with it.
+  const isMade = ({ name }: Container) => latest(facts, name, sandbox) !== undefined;
+  const current = mainContainers(facts.pod).some(isMade)
+    ? containers.length
+    : containers.findLastIndex(isMade);
+  for (const container of containers.slice(0, Math.max(current, 0))) {
+    if (isSidecar(container)) keepSidecar(facts, { container, sandbox, draft });
   }
-  return "done";
+  const container = containers[current];
+  const outcome = container ? planInitContainer(facts, { container, sandbox, draft }) : "done";
+  const next = containers[current + 1];
+  if (outcome !== "done" || !next) return outcome;
+  start(facts, { container: next, role: roleOf(next), sandbox, draft, observed: undefined });
+  return "waiting";
 }
 
-/** Once main containers exist, sidecars are all that is left of the init containers: they are kept running. */
-function keepSidecars(facts: PodFacts, sandbox: ObservedSandbox, draft: Draft): "done" {
-  for (const container of facts.pod.spec?.initContainers ?? []) {
-    if (!isSidecar(container)) continue;
-    const observed = latest(facts, container.name, sandbox);
-    if (observed?.state.kind === "exited") {
-      restart(facts, { container, role: "sidecar", sandbox, draft, observed });
-    } else if (observed?.state.kind !== "running") {
-      start(facts, { container, role: "sidecar", sandbox, draft, observed });
-    } else {
-      const { kill } = facts.verdict(observed.id);
-      if (kill) draft.actions.push({ kind: "killContainer", observed, why: kill });
-      else resumeHook(facts, { container, sandbox, draft, observed });
-    }
+/** The last one that was made. */
+function planInitContainer(facts: PodFacts, candidate: Candidate): "done" | "waiting" | "failed" {
+  const { container, sandbox } = candidate;
+  if (isSidecar(container)) return keepSidecar(facts, candidate);
+  const observed = latest(facts, container.name, sandbox);
+  if (observed?.state.kind === "running") return "waiting";
+  if (observed?.state.kind === "exited") {
+    const { exitCode } = observed.state;
+    if (exitCode === 0) return "done";
+    if (!mayRestart(container, facts.pod.spec ?? { containers: [] }, exitCode)) return "failed";
   }
-  return "done";
+  startAnew(facts, { ...candidate, role: "init", observed });
+  return "waiting";
+}
+
+/** Done once it has started. */
+function keepSidecar(facts: PodFacts, candidate: Candidate): "done" | "waiting" {
+  const observed = latest(facts, candidate.container.name, candidate.sandbox);
+  if (observed?.state.kind !== "running") {
+    startAnew(facts, { ...candidate, role: "sidecar", observed });
+    return "waiting";
+  }
+  const why = reasonToKill(facts, candidate.container, observed);
+  if (why) candidate.draft.actions.push({ kind: "killContainer", observed, why });
+  else if (!resumeHook(facts, { ...candidate, observed }) && facts.verdict(observed.id).started)
+    return "done";
+  return "waiting";
 }
 
 interface Candidate {
@@ -141,25 +143,12 @@ interface Candidate {
 function planMainContainer(facts: PodFacts, candidate: Candidate): void {
   const { container, draft } = candidate;
   const observed = latest(facts, container.name);
-  switch (observed?.state.kind) {
-    case "running": {
-      const why = reasonToKill(facts, container, observed);
-      if (why) draft.actions.push({ kind: "killContainer", observed, why });
-      else resumeHook(facts, { ...candidate, observed });
-      return;
-    }
-    case "exited":
-      if (!isFinished(facts, container)) restart(facts, { ...candidate, role: "main", observed });
-      return;
-    case "unknown":
-      draft.actions.push({
-        kind: "killContainer",
-        observed,
-        why: { message: `Container ${container.name} is in unknown state, try killing it before restart` },
-      });
-      return;
-    default:
-      start(facts, { ...candidate, role: "main", observed });
+  if (observed?.state.kind === "running") {
+    const why = reasonToKill(facts, container, observed);
+    if (why) draft.actions.push({ kind: "killContainer", observed, why });
+    else resumeHook(facts, { ...candidate, observed });
+  } else if (!isFinished(facts, container)) {
+    startAnew(facts, { ...candidate, role: "main", observed });
   }
 }
 
@@ -185,6 +174,25 @@ function reasonToKill(
 interface StartCandidate extends Candidate {
   readonly role: ContainerRole;
   readonly observed: ObservedContainer | undefined;
+}
+
+/** Starts a container that does not run. */
+function startAnew(facts: PodFacts, candidate: StartCandidate): void {
+  const { container, draft, observed } = candidate;
+  switch (observed?.state.kind) {
+    case "exited":
+      restart(facts, { ...candidate, observed });
+      return;
+    case "unknown":
+      draft.actions.push({
+        kind: "killContainer",
+        observed,
+        why: { message: `Container ${container.name} is in unknown state, try killing it before restart` },
+      });
+      return;
+    default:
+      start(facts, candidate);
+  }
 }
 
 function start(facts: PodFacts, { container, role, sandbox, draft, observed }: StartCandidate): void {
@@ -246,6 +254,10 @@ function latest(
   return observed?.containers.find(
     (container) => container.name === name && (!sandbox || container.sandboxId === sandbox.id),
   );
+}
+
+function roleOf(container: Container): ContainerRole {
+  return isSidecar(container) ? "sidecar" : "init";
 }
 
 function mainContainers(pod: Pod): readonly Container[] {

@@ -84,6 +84,21 @@ test("a container that is gone is stopped; one that nobody has a spec for is sto
   expect(log.at(-1)).toBe("0 stop left within 2 s");
 });
 
+test("a container that was made and never ran has no hook to run", async () => {
+  const { clock, log, deps } = setUpKill();
+  const killing = killContainer(deps, {
+    pod: podOf({ containers: [{ name: "c", lifecycle: { preStop: exec } }] }),
+    observed: { ...runningContainer("c"), state: { kind: "created" } },
+    podIp: undefined,
+    message: "Stopping container c",
+    gracePeriodSeconds: 4,
+    signal: never,
+  });
+  await clock.advance(1_000);
+  await killing;
+  expect(log.slice(1)).toEqual(["0 stop c within 4 s"]);
+});
+
 test("an abort ends the wait for a hook", async () => {
   const { clock, deps } = setUpKill({ hookMs: 60_000 });
   const stop = new AbortController();

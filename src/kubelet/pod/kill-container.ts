@@ -45,7 +45,9 @@ export async function killContainer(deps: KillDeps, options: KillOptions): Promi
     fieldPath: containerFieldPath(pod, observed.name),
   });
   const deadline = clock.now() + options.gracePeriodSeconds * 1_000;
-  if (spec?.lifecycle?.preStop && options.gracePeriodSeconds > 0) {
+  // One that never ran, or that nobody knows to run, has nothing to bring to an end.
+  const hears = observed.state.kind === "running" && options.gracePeriodSeconds > 0;
+  if (spec?.lifecycle?.preStop && hears) {
     await runPreStop(deps, { ...options, container: spec, deadline });
   }
   if (options.turn) await beforeDeadline(clock, options.turn, { deadline, signal });

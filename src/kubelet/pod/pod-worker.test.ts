@@ -10,15 +10,24 @@ import { generatePodStatus } from "../status/generate-pod-status.ts";
 import { createStatusWriter } from "../status/status-writer.ts";
 import { createPodWorker, type PodWorkerDeps } from "./pod-worker.ts";
 
+interface SetUpOptions {
+  readonly pendingHooks?: readonly string[];
+  /** Whether the runtime has a container of the pod that runs; unless told, it has. */
+  readonly isHere?: boolean;
+  readonly status?: PodStatus;
+  readonly reject?: PodWorkerDeps["reject"];
+}
+
 /** A worker with the prober and the status writer of a kubelet, over a container that runs and a clock that stands. */
-function setUp(probes: object, pendingHooks: readonly string[] = []) {
+function setUp(probes: object, { pendingHooks = [], isHere = true, status, reject }: SetUpOptions = {}) {
   let answer = (_outcome: ProbeOutcome) => {};
   const outcome = new Promise<ProbeOutcome>((resolve) => {
     answer = resolve;
   });
   const { prober, clock } = createTestProber(() => outcome);
-  const { pod } = makePodWith(probes);
-  const observed = observedPod(pod, [{ id: "a" }]);
+  const pod: Pod = { ...makePodWith(probes).pod, ...(status && { status }) };
+  const observed = isHere ? observedPod(pod, [{ id: "a" }]) : undefined;
+  const events: string[] = [];
   const patches: { readonly atMs: number; readonly status: PodStatus }[] = [];
   let inApi: Pod = { ...pod, metadata: { ...pod.metadata, resourceVersion: "1" } };
   const writer = createStatusWriter({
@@ -45,8 +54,8 @@ function setUp(probes: object, pendingHooks: readonly string[] = []) {
     prober,
     writer,
     observer: { get: () => observed, refresh: async () => observed },
-    recorder: { record: () => {} },
-    volumes: { takeOver: async () => {} },
+    recorder: { record: (_pod: Pod, { reason }: { reason: string }) => void events.push(reason) },
+    volumes: { refresh: async () => {}, tearDown: async () => {} },
     notes: {
       pendingHooks: () => new Set(pendingHooks),
       hookBegins: async () => {},
@@ -63,7 +72,7 @@ function setUp(probes: object, pendingHooks: readonly string[] = []) {
     },
     specHash: () => "h",
     maxRestartDelayMs: 300_000,
-    reject: () => undefined,
+    reject: reject ?? (() => undefined),
     generateStatus: (facts: Parameters<PodWorkerDeps["generateStatus"]>[0]) =>
       generatePodStatus({
         ...facts,
@@ -78,6 +87,7 @@ function setUp(probes: object, pendingHooks: readonly string[] = []) {
   const running = Promise.all([writer.run(stop.signal), worker.run(stop.signal).catch(() => {})]);
   return {
     patches,
+    events,
     hookBegun,
     clock,
     answer,
@@ -109,11 +119,34 @@ test.each([
 
 test("a postStart hook that a kubelet before had begun is run again, and Ready waits for it", async () => {
   const lifecycle = { postStart: { exec: { command: ["migrate"] } } };
-  const { patches, hookBegun, answer, stop } = setUp({ lifecycle }, ["a"]);
+  const { patches, hookBegun, answer, stop } = setUp({ lifecycle }, { pendingHooks: ["a"] });
   await expect.poll(() => hookBegun).toEqual(["a"]);
   await expect.poll(() => patches.map(readyIn)).toEqual(["False"]);
   answer({ kind: "success" });
   await expect.poll(() => patches.map(readyIn)).toEqual(["False", "True"]);
   expect(hookBegun).toEqual(["a"]);
+  await stop();
+});
+
+const rejection = { kind: "rejected", reason: "OutOfcpu", message: "Pod was rejected: no room" } as const;
+
+test("a pod that the node cannot take fails, and an event says why", async () => {
+  const { patches, events, stop } = setUp({}, { isHere: false, reject: () => rejection });
+  await expect
+    .poll(() => patches.at(-1)?.status)
+    .toMatchObject({ phase: "Failed", reason: "OutOfcpu", message: "Pod was rejected: no room" });
+  expect(events).toEqual(["OutOfcpu"]);
+  await stop();
+});
+
+test("one that has done its work is not judged again by a kubelet that starts anew", async () => {
+  const finishedAt = "2026-01-01T00:00:00Z";
+  const terminated = { exitCode: 0, reason: "Completed", finishedAt };
+  const ended = { name: "c", image: "i", imageID: "", ready: false, restartCount: 0, state: { terminated } };
+  const status: PodStatus = { phase: "Succeeded", containerStatuses: [ended] };
+  const { patches, events, stop } = setUp({}, { isHere: false, status, reject: () => rejection });
+  await expect.poll(() => patches.at(-1)?.status.phase).toBe("Succeeded");
+  expect(patches.at(-1)?.status.containerStatuses).toMatchObject([{ state: { terminated } }]);
+  expect(events).toEqual([]);
   await stop();
 });

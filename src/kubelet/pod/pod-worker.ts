@@ -1,11 +1,12 @@
-import type { Container, Pod } from "../../api/objects.ts";
+import type { Container, Pod, PodStatus } from "../../api/objects.ts";
 import { isFinalPhase } from "../../api/pod-phase.ts";
+import { criErrorText } from "../../cri/error-text.ts";
 import { retry } from "../../lib/backoff.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
 import type { StartupNotes } from "../container/startup-notes.ts";
 import type { PodObserver, PodPart } from "../pod-observer.ts";
 import type { Prober } from "../probe/prober.ts";
-import type { PodEnding, StartProblem, StatusFacts } from "../status/status-facts.ts";
+import type { EarlyEnding, PodEnding, StartProblem, StatusFacts } from "../status/status-facts.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
 import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
 import { activeDeadlineOf, deadlineExceeded } from "./active-deadline.ts";
@@ -35,11 +36,9 @@ export interface PodWorkerDeps extends PodActionDeps {
   readonly notes: Pick<StartupNotes, "pendingHooks" | "hookBegins" | "hookEnded">;
   readonly specHash: (container: Container) => string;
   readonly maxRestartDelayMs: number;
-  readonly generateStatus: (
-    facts: Omit<StatusFacts, "features" | "hostIps" | "runtimeName">,
-  ) => StatusFacts["previous"];
+  readonly generateStatus: (facts: Omit<StatusFacts, "features" | "hostIps" | "runtimeName">) => PodStatus;
   /** Why this node cannot take the pod at all; asked once, before anything of it runs. */
-  readonly reject: (pod: Pod) => PodEnding | undefined;
+  readonly reject: (pod: Pod) => EarlyEnding | undefined;
   /** Removes what the runtime and the disk still have of a pod that is over. */
   readonly cleanUp: (podUid: string, signal: AbortSignal) => Promise<void>;
   /** Takes the pod out of the API, where it was only waiting for us. */
@@ -54,7 +53,7 @@ export interface PodWorker {
   /** The runtime or a probe says something new. */
   noticed(): void;
   /** Ends the pod for a reason of the node's own. */
-  endNow(ending: PodEnding, graceSeconds?: number): void;
+  endNow(ending: EarlyEnding, graceSeconds?: number): void;
   /** Resolves once nothing of the pod runs any more and the API knows. */
   readonly ended: Promise<void>;
   /** Until the pod is over and nothing of it is left, or the signal aborts: then everything goes on running. */
@@ -64,7 +63,7 @@ export interface PodWorker {
 /** One pod's life on this node: it lives, ends and is buried, in this order whatever happens in between. */
 export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWorker {
   const { clock, observer, prober, writer } = deps;
-  const uid = first.pod.metadata.uid ?? "";
+  const { uid = "" } = first.pod.metadata;
   const wakeUp = createWakeUp();
   const volumes = createWorkerVolumes(deps);
   const problems = new Map<string, StartProblem>();
@@ -100,7 +99,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       ending,
       now: clock.now(),
     });
-    if (status) writer.set(subject.inApi, status);
+    writer.set(subject.inApi, status);
   }
 
   function noticed(): void {
@@ -115,7 +114,10 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
 
   /** Until the pod has done what it had to, or has to end. */
   async function live(signal: AbortSignal): Promise<void> {
-    ending ??= observer.get(uid) ? undefined : deps.reject(subject.pod);
+    if (!shouldEnd() && !observer.get(uid)) {
+      ending = deps.reject(subject.pod);
+      if (ending) deps.recorder.record(subject.pod, { type: "Warning", ...ending });
+    }
     noticed();
     while (!shouldEnd()) {
       const woken = wakeUp.next();
@@ -167,13 +169,12 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       });
       // Each action has looked at what it did.
       if (succeeded) return planRetry.forget();
-      planRetry.failed(plan);
     } catch (error) {
       signal.throwIfAborted();
       if (acting.aborted) return;
       deps.logger.warn("a pod could not be brought forward", { pod: subject.pod.metadata.name, error });
-      planRetry.failed(plan);
     }
+    planRetry.failed(plan);
     await observer
       .refresh(uid)
       .catch((error) => deps.logger.debug("a pod could not be looked at", { error }));
@@ -203,9 +204,8 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       hooked.delete(containerId);
       await deps.notes.hookEnded(uid, containerId);
     },
-    async acted(part?: PodPart) {
-      await (part ? observer.refreshPart(uid, part) : observer.refresh(uid));
-    },
+    acted: async (part?: PodPart) =>
+      void (await (part ? observer.refreshPart(uid, part) : observer.refresh(uid))),
   };
 
   /** Until nothing of the pod runs any more. */
@@ -221,17 +221,17 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
           graceSeconds: graceOverride ?? graceSeconds(subject.pod),
           signal: AbortSignal.any([signal, hurry.signal]),
         });
+        await observer.refresh(uid);
         break;
       } catch (error) {
         signal.throwIfAborted();
         if (hurry.signal.aborted) continue;
-        const message = `error killing pod: ${error instanceof Error ? error.message : error}`;
+        const message = `error killing pod: ${criErrorText(error)}`;
         deps.recorder.record(subject.pod, { type: "Warning", reason: "FailedKillPod", message });
         await clock.sleep(retryPolicy.maxMs / 10, signal);
       }
     }
-    await observer.refresh(uid);
-    ending = ending ?? { kind: "terminated" };
+    ending ??= { kind: "terminated" };
     publish();
     if (subject.inApi) await writer.flushed(subject.inApi.metadata.uid ?? "", signal);
   }
@@ -259,7 +259,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
     return retry(work, { policy: retryPolicy, clock, signal, onFailure });
   }
 
-  function endNow(reason: PodEnding, grace?: number): void {
+  function endNow(reason: EarlyEnding, grace?: number): void {
     ending ??= reason;
     if (grace !== undefined) graceOverride = Math.min(grace, graceOverride ?? grace);
     hurry.abort(new Error("the pod ends"));
@@ -272,28 +272,28 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       const graceBefore = graceSeconds(subject.pod);
       // Only what was asked for counts: the echo of our own status must not make a failed plan run again at once.
       if (JSON.stringify(subject.pod.spec) !== JSON.stringify(next.pod.spec)) planRetry.forget();
-      volumes.follow(subject.pod, next.pod, living.signal);
+      volumes.follow(subject.pod, next.pod);
       subject = next;
-      if (shouldEnd() && (!wasEnding || graceSeconds(next.pod) < graceBefore)) {
-        hurry.abort(new Error("the pod ends"));
-      }
+      const endsSooner = !wasEnding || graceSeconds(next.pod) < graceBefore;
+      if (shouldEnd() && endsSooner) hurry.abort(new Error("the pod ends"));
       noticed();
     },
     retryNow() {
       planRetry.forget();
+      volumes.changed();
       wakeUp.wake();
     },
     noticed,
     endNow,
     ended,
     async run(signal) {
-      const stands = observer.get(uid) !== undefined && !shouldEnd();
-      const takenOver =
-        stands && volumes.takeOver(() => subject.pod, AbortSignal.any([signal, living.signal]));
+      const following = volumes.run(() => subject.pod, AbortSignal.any([signal, living.signal]));
+      // What a kubelet before this one has made is followed from now on.
+      if (observer.get(uid) && !shouldEnd()) volumes.changed();
       await live(signal).finally(() => living.abort());
       await end(signal);
       markEnded();
-      await takenOver;
+      await following;
       await bury(signal);
     },
   };

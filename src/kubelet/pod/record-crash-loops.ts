@@ -1,5 +1,6 @@
 import type { Pod } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
+import { describePod } from "../container/config-error.ts";
 import { containerFieldPath } from "./kill-container.ts";
 import type { PodPlan } from "./pod-plan.ts";
 
@@ -9,10 +10,9 @@ export function recordCrashLoops(
   pod: Pod,
   { before, now }: { readonly before: PodPlan["crashLoops"]; readonly now: PodPlan["crashLoops"] },
 ): void {
-  const { namespace, name: podName, uid = "" } = pod.metadata;
   for (const [name, problem] of now) {
     if (before.get(name)?.message === problem.message) continue;
-    const message = `Back-off restarting failed container ${name} in pod ${podName}_${namespace}(${uid})`;
+    const message = `Back-off restarting failed container ${name} in pod ${describePod(pod)}`;
     const fieldPath = containerFieldPath(pod, name);
     recorder.record(pod, { type: "Warning", reason: "BackOff", message, fieldPath });
   }

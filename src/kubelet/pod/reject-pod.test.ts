@@ -68,7 +68,5 @@ test.each([
   },
 ])("$name", ({ given, others, expected }) => {
   const rejected = rejectPod({ pod: given, others, allocatable, node, allowedUnsafeSysctls: [] });
-  const shown =
-    rejected && rejected.kind !== "terminated" ? `${rejected.reason}: ${rejected.message}` : undefined;
-  expect(shown).toBe(expected);
+  expect(rejected && `${rejected.reason}: ${rejected.message}`).toBe(expected);
 });

@@ -10,7 +10,7 @@ import {
   subtractQuantities,
   wholeUnits,
 } from "../../api/quantity.ts";
-import type { PodEnding } from "../status/status-facts.ts";
+import type { EarlyEnding } from "../status/status-facts.ts";
 import { forbidSysctl } from "./forbid-sysctl.ts";
 
 export interface AdmissionFacts {
@@ -27,7 +27,7 @@ export interface AdmissionFacts {
 const zero = parseQuantity("0");
 
 /** Why the node cannot take a pod that was bound to it; the first reason, in upstream's words. */
-export function rejectPod(facts: AdmissionFacts): PodEnding | undefined {
+export function rejectPod(facts: AdmissionFacts): EarlyEnding | undefined {
   const { pod, allocatable } = facts;
   if (pod.spec?.os && pod.spec.os.name !== "linux") {
     return rejection("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS");
@@ -70,6 +70,6 @@ function needs({ pod, others }: AdmissionFacts): ReadonlyMap<string, Need> {
   return new Map([["pods", pods], ...requests]);
 }
 
-function rejection(reason: string, message: string): PodEnding {
+function rejection(reason: string, message: string): EarlyEnding {
   return { kind: "rejected", reason, message: `Pod was rejected: ${message}` };
 }

@@ -7,7 +7,14 @@ import type { MountedVolumes } from "../volume/pod-volumes.ts";
 import { type PodActionDeps, type RunOptions, runPodActions } from "./run-pod-actions.ts";
 
 /** A pod without a sandbox; what is done to get it one is written down in its order. */
-function setUp(options: { sandbox?: () => Promise<void>; signal?: AbortSignal } = {}) {
+function setUp(
+  options: {
+    sandbox?: () => Promise<void>;
+    attempt?: number;
+    warnings?: object[];
+    signal?: AbortSignal;
+  } = {},
+) {
   const steps: string[] = [];
   let gathered: (() => void) | undefined;
   let finish = (_mounted: MountedVolumes) => {};
@@ -23,7 +30,7 @@ function setUp(options: { sandbox?: () => Promise<void>; signal?: AbortSignal } 
       record: (_pod: unknown, { reason }: { reason: string }) => void steps.push(`event ${reason}`),
     },
     runtimeHandler: () => "",
-    prepareSandbox: async () => ({ config: {}, warnings: [] }),
+    prepareSandbox: async () => ({ config: {}, warnings: options.warnings ?? [] }),
     cri: {
       runtime: {
         async runPodSandbox() {
@@ -37,7 +44,7 @@ function setUp(options: { sandbox?: () => Promise<void>; signal?: AbortSignal } 
   const run: RunOptions = {
     pod: makePod(),
     observed: undefined,
-    actions: [{ kind: "createSandbox", attempt: 0 }],
+    actions: [{ kind: "createSandbox", attempt: options.attempt ?? 0 }],
     reports: {
       sandboxProblem: (problem) => void steps.push(`problem ${problem?.reason}`),
       containerProblem: () => {},
@@ -106,6 +113,24 @@ describe("a sandbox and its pod's volumes", () => {
     expect(ended).toBe(false);
     mount();
     expect(await running).toBe(false);
+  });
+
+  test.each([
+    { attempt: 0, events: ["event MissingClusterDNS"] },
+    { attempt: 1, events: ["event SandboxChanged"] },
+  ])("what the pod has to do without is said with its first sandbox: attempt $attempt", async (given) => {
+    const { steps, running, mount } = setUp({ ...given, warnings: [{ reason: "MissingClusterDNS" }] });
+    mount();
+    expect(await running).toBe(true);
+    expect(steps.filter((step) => step.startsWith("event"))).toEqual(given.events);
+  });
+
+  test("and not while there is none", async () => {
+    const sandbox = () => Promise.reject(new Error("no addresses"));
+    const { steps, running, mount } = setUp({ sandbox, warnings: [{ reason: "MissingClusterDNS" }] });
+    mount();
+    expect(await running).toBe(false);
+    expect(steps).not.toContain("event MissingClusterDNS");
   });
 
   test("a pod that ends meanwhile: whoever removes its volumes finds nobody at work on them", async () => {

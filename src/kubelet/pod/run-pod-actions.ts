@@ -147,9 +147,10 @@ async function runSandbox(
   try {
     const runtimeHandler = deps.runtimeHandler(pod);
     const { config, warnings } = await deps.prepareSandbox({ pod, attempt });
-    for (const warning of warnings) deps.recorder.record(pod, warning);
     const request = { config, runtimeHandler };
     const made = await deps.cri.runtime.runPodSandbox(request, { signal, timeoutMs: 240_000 });
+    // What a pod has to do without, a name server of the cluster say, is said once, and not with every try.
+    if (attempt === 0) for (const warning of warnings) deps.recorder.record(pod, warning);
     return made.podSandboxId;
   } catch (error) {
     signal.throwIfAborted();

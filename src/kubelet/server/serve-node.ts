@@ -39,7 +39,7 @@ export async function serveNode(options: ServeNodeOptions): Promise<KubeletServe
     authorization,
     pods: servedPods(options),
     logs: { root: logsDirectory, directoryName: (pod) => basename(podLogDirectory(logsDirectory, pod)) },
-    config: () => ({ kubeletconfig: config }),
+    config: () => config,
   });
 }
 

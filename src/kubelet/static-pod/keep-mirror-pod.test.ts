@@ -2,13 +2,8 @@ import { expect, test } from "vitest";
 import type { Pod } from "../../api/objects.ts";
 import { StatusError, type StatusReason } from "../../api/status-error.ts";
 import type { Client, DeleteOptions, ObjectKey } from "../../client/client.ts";
-import {
-  buildMirrorPod,
-  deleteMirrorPod,
-  isMirrorOf,
-  isMirrorPod,
-  keepMirrorPod,
-} from "./keep-mirror-pod.ts";
+import { deletePod } from "../delete-pod.ts";
+import { buildMirrorPod, isMirrorOf, isMirrorPod, keepMirrorPod } from "./keep-mirror-pod.ts";
 
 const { signal } = new AbortController();
 const node = { metadata: { name: "node-1", uid: "node-uid" } };
@@ -102,6 +97,6 @@ test.each<[number, StatusReason, boolean]>([
   [500, "InternalError", false],
 ])("a delete that is answered with %i %s", async (code, reason, isGone) => {
   const { deps } = setUp({ delete: refusal(code, reason) });
-  const deleting = deleteMirrorPod(deps.client, mirrorOf("h1"), signal);
+  const deleting = deletePod(deps.client, mirrorOf("h1"), signal);
   await (isGone ? deleting : expect(deleting).rejects.toThrow());
 });

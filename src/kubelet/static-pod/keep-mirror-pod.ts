@@ -1,7 +1,8 @@
 import type { Node, Pod } from "../../api/objects.ts";
-import { StatusError } from "../../api/status-error.ts";
 import type { Client } from "../../client/client.ts";
-import { hashAnnotation, mirrorAnnotation, sourceAnnotation } from "./parse-static-pod.ts";
+import { isAlreadyExists } from "../../client/status-errors.ts";
+import { deletePod } from "../delete-pod.ts";
+import { hashAnnotation, mirrorAnnotation, sourceAnnotation } from "./static-pod-annotations.ts";
 
 /** Whether a pod in the API only shows what a file on a node makes run. */
 export function isMirrorPod(pod: Pod): boolean {
@@ -50,24 +51,11 @@ export async function keepMirrorPod(
 ): Promise<void> {
   if (mirror) {
     if (isMirrorOf(mirror, staticPod) && !mirror.metadata.deletionTimestamp) return;
-    await deleteMirrorPod(client, mirror, signal);
+    await deletePod(client, mirror, signal);
   }
   try {
     await client.create("pods", buildMirrorPod(staticPod, await node()), { signal });
   } catch (error) {
-    if (!(error instanceof StatusError && error.reason === "AlreadyExists")) throw error;
-  }
-}
-
-export async function deleteMirrorPod(client: Client, mirror: Pod, signal: AbortSignal): Promise<void> {
-  const { namespace = "", name = "", uid } = mirror.metadata;
-  try {
-    await client.delete(
-      "pods",
-      { namespace, name },
-      { gracePeriodSeconds: 0, ...(uid !== undefined && { preconditions: { uid } }), signal },
-    );
-  } catch (error) {
-    if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
+    if (!isAlreadyExists(error)) throw error;
   }
 }

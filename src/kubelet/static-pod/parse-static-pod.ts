@@ -5,10 +5,7 @@ import type { Pod } from "../../api/objects.ts";
 import { decodeBody } from "../../api/schema/decode-body.ts";
 import { validateObjectMeta } from "../../api/validation/metadata.ts";
 import { validatePod } from "../../api/validation/pod.ts";
-
-export const hashAnnotation = "kubernetes.io/config.hash";
-export const sourceAnnotation = "kubernetes.io/config.source";
-export const mirrorAnnotation = "kubernetes.io/config.mirror";
+import { hashAnnotation, sourceAnnotation } from "./static-pod-annotations.ts";
 
 const podKind = { group: "", version: "v1", kind: "Pod" };
 

@@ -1,6 +1,7 @@
 import { formatTime } from "../../api/format-time.ts";
-import type { Pod, PodStatus } from "../../api/objects.ts";
+import type { PodStatus } from "../../api/objects.ts";
 import { isFinalPhase } from "../../api/pod-phase.ts";
+import { isStaticPod } from "../static-pod/static-pod-annotations.ts";
 import { containerStatuses, initContainerStatuses } from "./container-status.ts";
 import { endStatuses } from "./end-statuses.ts";
 import { type Phase, phaseOf } from "./phase.ts";
@@ -45,7 +46,7 @@ function nextPhase(facts: StatusFacts, statuses: ReturnType<typeof containerStat
   const names = new Set(spec.containers.map(({ name }) => name));
   const sandboxId = observed?.sandboxes[0]?.id;
   // Upstream leaves the phase of a static pod open: its file may bring it back.
-  const final = ending?.kind === "terminated" && !isStatic(pod);
+  const final = ending?.kind === "terminated" && !isStaticPod(pod);
   const phase = phaseOf({
     spec,
     statuses,
@@ -81,9 +82,4 @@ function isOver(facts: StatusFacts): boolean {
 
 function isRunning({ observed }: StatusFacts): boolean {
   return observed?.containers.some(({ state }) => state.kind === "running") ?? false;
-}
-
-function isStatic({ metadata }: Pod): boolean {
-  const source = metadata.annotations?.["kubernetes.io/config.source"];
-  return source !== undefined && source !== "api";
 }

@@ -17,10 +17,14 @@ export function podAddresses(facts: StatusFacts): Addresses {
 function sandboxIps(facts: StatusFacts): string[] {
   const [sandbox] = facts.observed?.sandboxes ?? [];
   if (!sandbox?.ready || facts.ending?.kind === "terminated") return previousIps(facts);
-  // One of each family, the node's own first.
-  const primary = isIPv6(facts.hostIps[0] ?? "");
-  const first = sandbox.ips.find((ip) => isIPv6(ip) === primary);
-  const second = sandbox.ips.find((ip) => isIPv6(ip) !== primary);
+  return orderIps(sandbox.ips, facts.hostIps[0]);
+}
+
+/** One of each family, the node's own first: that is the pod's primary address. */
+export function orderIps(ips: readonly string[], hostIp = ""): string[] {
+  const primary = isIPv6(hostIp);
+  const first = ips.find((ip) => isIPv6(ip) === primary);
+  const second = ips.find((ip) => isIPv6(ip) !== primary);
   return [first, second].filter((ip) => ip !== undefined);
 }
 

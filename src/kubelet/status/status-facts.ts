@@ -8,14 +8,16 @@ export interface StartProblem {
   readonly message: string;
 }
 
+/** The kubelet ends the pod for good: it is Failed once nothing of it runs any more. */
+export interface EarlyEnding {
+  readonly kind: "deadline" | "rejected" | "shutdown";
+  readonly reason: string;
+  readonly message: string;
+}
+
 export type PodEnding =
-  /** The kubelet ends the pod for good: it is Failed once nothing of it runs any more. */
-  | {
-      readonly kind: "evicted" | "deadline" | "rejected" | "shutdown";
-      readonly reason: string;
-      readonly message: string;
-    }
-  /** The pod was deleted, and all of it has been stopped. */
+  | EarlyEnding
+  /** The pod was deleted, or has done its work, and all of it has been stopped. */
   | { readonly kind: "terminated" };
 
 /** All that a pod's status is made from. */

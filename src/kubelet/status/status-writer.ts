@@ -2,8 +2,8 @@ import { isEqual } from "../../api/equality.ts";
 import type { Features } from "../../api/feature-gates.ts";
 import type { Pod, PodStatus } from "../../api/objects.ts";
 import { isNewerVersion } from "../../api/resource-version.ts";
-import { StatusError } from "../../api/status-error.ts";
 import type { Client } from "../../client/client.ts";
+import { isNotFound } from "../../client/status-errors.ts";
 import { type BackoffPolicy, type BackoffState, backOff, backoffRemainingMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { createLimiter } from "../../lib/limiter.ts";
@@ -29,11 +29,7 @@ export interface StatusWriterOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly features: Features;
-  /** Called after each PATCH, for the kubelet's metrics. */
-  readonly onPatch?: (outcome: PatchOutcome) => void;
 }
-
-export type PatchOutcome = "written" | "gone" | "failed";
 
 /** Writes of different pods that go on at the same time. */
 const concurrency = 32;
@@ -63,7 +59,7 @@ interface Entry {
 }
 
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
-  const { client, clock, logger, features, onPatch } = options;
+  const { client, clock, logger, features } = options;
   const entries = new Map<string, Entry>();
   const limit = createLimiter(concurrency);
   const tasks = new Set<Promise<void>>();
@@ -148,20 +144,10 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     entry.has = status;
   }
 
-  async function sendPatch(entry: Entry, status: unknown, signal: AbortSignal): Promise<Pod> {
-    try {
-      const pod = await client.patch("pods", entry.key, {
-        subresource: "status",
-        // The uid is a precondition: another pod of that name is not meant.
-        patch: { kind: "strategic", body: { metadata: { uid: entry.uid }, status } },
-        signal,
-      });
-      onPatch?.("written");
-      return pod;
-    } catch (error) {
-      onPatch?.(isNotFound(error) ? "gone" : "failed");
-      throw error;
-    }
+  function sendPatch({ key, uid }: Entry, status: unknown, signal: AbortSignal): Promise<Pod> {
+    // The uid is a precondition: another pod of that name is not meant.
+    const patch = { kind: "strategic", body: { metadata: { uid }, status } } as const;
+    return client.patch("pods", key, { subresource: "status", patch, signal });
   }
 
   function end(entry: Entry): void {
@@ -240,8 +226,4 @@ async function progress(entry: Entry, signal: AbortSignal): Promise<void> {
 async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof StatusError && error.code === 404;
 }

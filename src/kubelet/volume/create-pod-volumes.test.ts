@@ -188,7 +188,7 @@ test("the next kubelet follows what stands, renews its tokens, and makes nothing
   const next = start({ api, podsDir });
   const told: string[] = [];
   next.volumes.onChange((uid) => told.push(uid));
-  await next.volumes.takeOver(podWith([...stands, { name: "key", secret: { secretName: "key" } }]), never);
+  await next.volumes.refresh(podWith([...stands, { name: "key", secret: { secretName: "key" } }]), never);
   expect(readFileSync(join(mounted.get("config")?.hostPath ?? "", "a"), "utf8")).toBe("2");
   expect(api.tokenRequests).toHaveLength(2);
   expect(existsSync(join(podsDir, "u-1/volumes/kubernetes.io~secret"))).toBe(false);

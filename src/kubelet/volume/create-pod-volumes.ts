@@ -24,7 +24,7 @@ export interface PodVolumesOptions extends Omit<VolumeDeps, "mounter"> {
   /** `<data>/pods`. */
   readonly podsDir: string;
   readonly client: Client;
-  /** Pods are registered in it by `setUp` and unregistered by `tearDown`. */
+  /** Pods are registered in it by `setUp` and `refresh`, and unregistered by `tearDown`. */
   readonly objects: ReferencedObjects;
   /** The machine's unless told. */
   readonly mounter?: Mounter;
@@ -154,11 +154,10 @@ export function createPodVolumes(options: PodVolumesOptions): RunningPodVolumes 
       objects.register(pod);
       return forEachVolume(pod, signal, makeVolume, onGathered);
     },
-    async takeOver(pod, signal) {
-      objects.register(pod);
-      await forEachVolume(pod, signal, refreshVolume);
-    },
     async refresh(pod, signal) {
+      // A pod that has ended is not followed any more.
+      signal.throwIfAborted();
+      objects.register(pod);
       await forEachVolume(pod, signal, refreshVolume);
     },
     async tearDown(podUid) {

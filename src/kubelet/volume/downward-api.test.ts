@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { fieldValue } from "../container/field-value.ts";
 import { makePod } from "../container/make-pod.fixture.ts";
+import { quoteGo } from "../quote-go.ts";
 import { downwardPayload } from "./downward-api.ts";
-import { fieldValue } from "./field-value.ts";
-import { quoteGo } from "./quote-go.ts";
 
 test.each([
   ["plain text", '"plain text"'],

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { Pod } from "../../api/objects.ts";
 import { resourceField } from "../container/downward-value.ts";
+import { fieldValue } from "../container/field-value.ts";
 import { collectErrors } from "./collect-errors.ts";
-import { fieldValue } from "./field-value.ts";
 import { type Payload, type ProjectedFile, usualMode } from "./payload.ts";
 
 export interface DownwardSource {

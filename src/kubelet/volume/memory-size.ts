@@ -1,5 +1,6 @@
-import type { Container, Pod } from "../../api/objects.ts";
+import type { Pod } from "../../api/objects.ts";
 import { parseQuantity, wholeUnits } from "../../api/quantity.ts";
+import { podLimit } from "../cgroup/pod-limits.ts";
 
 export interface MemorySizeFacts {
   readonly pod: Pod;
@@ -10,34 +11,10 @@ export interface MemorySizeFacts {
 
 /** How many bytes a volume in memory may hold: the least of its own limit, the pod's, and the node's. */
 export function memoryVolumeBytes({ pod, allocatable, sizeLimit }: MemorySizeFacts): number | undefined {
-  const limits = [bytes(allocatable), podMemoryLimit(pod), bytes(sizeLimit)].filter((limit) => limit > 0);
-  return limits.length > 0 ? Math.min(...limits) : undefined;
-}
-
-/** 0 when something in the pod has no limit. */
-function podMemoryLimit(pod: Pod): number {
-  const { spec } = pod;
-  const overhead = bytes(spec?.overhead?.memory);
-  const ofPod = bytes(spec?.resources?.limits?.memory);
-  if (ofPod > 0) return ofPod + overhead;
-
-  const initContainers = spec?.initContainers ?? [];
-  const containers = spec?.containers ?? [];
-  if ([...initContainers, ...containers].some((container) => limitOf(container) === 0)) return 0;
-
-  // Sidecars stay: they count beside each later init container and beside the containers.
-  let sidecars = 0;
-  let peak = 0;
-  for (const container of initContainers) {
-    if (container.restartPolicy === "Always") sidecars += limitOf(container);
-    peak = Math.max(peak, container.restartPolicy === "Always" ? sidecars : sidecars + limitOf(container));
-  }
-  const running = containers.reduce((sum, container) => sum + limitOf(container), sidecars);
-  return Math.max(peak, running) + overhead;
-}
-
-function limitOf(container: Container): number {
-  return bytes(container.resources?.limits?.memory);
+  const ofPod = podLimit(pod, "memory");
+  const limits = [bytes(allocatable), ofPod ? wholeUnits(ofPod) : 0, bytes(sizeLimit)];
+  const given = limits.filter((limit) => limit > 0);
+  return given.length > 0 ? Math.min(...given) : undefined;
 }
 
 function bytes(quantity: string | undefined): number {

@@ -17,9 +17,10 @@ export interface PodVolumes {
    * and what is left to be done is mounting and writing.
    */
   setUp(pod: Pod, signal: AbortSignal, onGathered?: () => void): Promise<MountedVolumes>;
-  /** After a restart of the kubelet: what stands is followed and brought up to date, and nothing is made. */
-  takeOver(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** Brings the contents of config maps, secrets, downward API and tokens up to date, atomically. */
+  /**
+   * Brings what stands of config maps, secrets, downward API and tokens up to date, atomically, and follows it from then
+   * on: also what a kubelet before this one has made. Nothing is made.
+   */
   refresh(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Unmounts and removes all that the pod had, never what a hostPath or a claim points to. */
   tearDown(podUid: string): Promise<void>;

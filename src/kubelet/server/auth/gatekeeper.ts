@@ -15,17 +15,11 @@ export interface AuthenticationOptions {
   readonly anonymous?: boolean;
   /** Bearer tokens by TokenReview; on unless told. */
   readonly webhook?: boolean;
-  /** Two minutes unless told. */
-  readonly cacheMs?: number;
 }
 
 export interface AuthorizationOptions {
   /** By SubjectAccessReview unless told. */
   readonly mode?: "Webhook" | "AlwaysAllow";
-  /** Five minutes unless told. */
-  readonly allowedMs?: number;
-  /** 30 seconds unless told. */
-  readonly deniedMs?: number;
 }
 
 export interface GatekeeperDeps {
@@ -37,13 +31,18 @@ export interface GatekeeperDeps {
   readonly authorization?: AuthorizationOptions;
 }
 
+/** How long an answer of the API server's is good for. */
+const cacheMs = 120_000;
+const allowedMs = 300_000;
+const deniedMs = 30_000;
+
 /** Lets a request in, or throws what it is refused with. `root` is the first segment of its path. */
 export type Admit = (request: IncomingMessage, root: string) => Promise<void>;
 
 export function createGatekeeper(deps: GatekeeperDeps): Admit {
   const { client, clock, logger, nodeName, authentication = {}, authorization = {} } = deps;
-  const { anonymous = false, webhook = true, cacheMs = 120_000 } = authentication;
-  const { mode = "Webhook", allowedMs = 300_000, deniedMs = 30_000 } = authorization;
+  const { anonymous = false, webhook = true } = authentication;
+  const { mode = "Webhook" } = authorization;
   const reviewToken = webhook ? createTokenReviewer({ client, clock, cacheMs }) : undefined;
   const authorize =
     mode === "AlwaysAllow" ? async () => true : createAccessReviewer({ client, clock, allowedMs, deniedMs });
