@@ -1,17 +1,43 @@
 import { expect, test } from "vitest";
-import { isReportDue, type ReportGranularity, requestedGranularity, withDefaults } from "./report-meter.ts";
+import { meterBySize, type ReportGranularity, requestedGranularity, withDefaults } from "./report-meter.ts";
 
 const time: ReportGranularity = { kind: "time", intervalMs: 1_000 };
-const size: ReportGranularity = { kind: "size", intervalBytes: 100 };
+const heard = { offset: 50, allowance: 3, atMs: 1_000 };
 
 test.each([
-  ["3542-2 time: before the interval", time, { now: 1_999, offset: 5_000 }, false],
-  ["3542-2 time: at the interval, also without a byte", time, { now: 2_000, offset: 50 }, true],
-  ["3542-2 size: below the interval, however long", size, { now: 99_999, offset: 149 }, false],
-  ["3542-2 size: at the interval", size, { now: 1_000, offset: 150 }, true],
-  ["3542-2 none: never", { kind: "none" }, { now: 99_999, offset: 99_999 }, false],
-] as const)("%s", (_name, granularity, current, expected) => {
-  expect(isReportDue(granularity, { atMs: 1_000, offset: 50 }, current)).toBe(expected);
+  ["below the interval, however long", heard, { offset: 149, now: 99_999 }, { kind: "quiet", meter: heard }],
+  [
+    "at the interval",
+    heard,
+    { offset: 150, now: 1_000 },
+    { kind: "report", meter: { offset: 150, allowance: 2, atMs: 1_000 } },
+  ],
+  [
+    "after a server that began again",
+    heard,
+    { offset: 20, now: 1_000 },
+    { kind: "quiet", meter: { ...heard, offset: 20 } },
+  ],
+  [
+    "too many: later",
+    { ...heard, allowance: 0.5 },
+    { offset: 500, now: 1_000 },
+    { kind: "postpone", waitMs: 13 },
+  ],
+  [
+    "and then",
+    { ...heard, allowance: 0.5 },
+    { offset: 600, now: 1_025 },
+    { kind: "report", meter: { offset: 600, allowance: 0.5, atMs: 1_025 } },
+  ],
+  [
+    "after a long time",
+    { ...heard, allowance: 0 },
+    { offset: 600, now: 9e9 },
+    { kind: "report", meter: { offset: 600, allowance: 31, atMs: 9e9 } },
+  ],
+] as const)("3542-2 size: %s", (_name, meter, current, expected) => {
+  expect(meterBySize(meter, { intervalBytes: 100, ...current })).toEqual(expected);
 });
 
 test.each([

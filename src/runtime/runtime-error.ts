@@ -1,4 +1,4 @@
-/** What went wrong, as CRI's clients tell cases apart; srcrpc/to-status turns it into a gRPC status. */
+/** What went wrong, as CRI's clients tell cases apart; rpc/to-status turns it into a gRPC status. */
 export type RuntimeErrorCode =
   | "invalidArgument"
   | "notFound"

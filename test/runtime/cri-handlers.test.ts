@@ -33,7 +33,7 @@ describeWithTool("busybox", "RuntimeClass handlers", () => {
       expect(listed).toEqual([
         ["", true],
         ["oci", true],
-        ["light", false],
+        ["light", true],
         ["second", true],
       ]);
     });

@@ -181,6 +181,8 @@ function suite(driver: "oci" | "host"): void {
       stderr: "b\n",
       exitCode: 3,
     });
+    const months = client().runtime.execSync({ containerId, cmd: ["true"], timeout: 10_000_000n });
+    expect((await months).exitCode).toBe(0);
     const late = client().runtime.execSync({ containerId, cmd: ["sleep", "30"], timeout: 1n });
     await expect(late).rejects.toMatchObject({ code: codes.DEADLINE_EXCEEDED });
     await expect
@@ -328,24 +330,19 @@ function suite(driver: "oci" | "host"): void {
         });
       const hidden = await run("private", MountPropagation.PROPAGATION_PRIVATE);
       const slave = await run("slave", MountPropagation.PROPAGATION_HOST_TO_CONTAINER);
-      const both = run("both", MountPropagation.PROPAGATION_BIDIRECTIONAL);
-      if (driver === "host") await expect(both).rejects.toMatchObject({ code: codes.UNIMPLEMENTED });
-      const sharing = driver === "host" ? [] : [await both];
+      const both = await run("both", MountPropagation.PROPAGATION_BIDIRECTIONAL);
       await mkdir(join(shared, "later"));
       mount(["-t", "tmpfs", "later", join(shared, "later")]);
       const seesLater = async (containerId: string) =>
         (await execIn(client(), containerId, "grep -q ' /shared/later ' /proc/self/mounts")).exitCode === 0;
-      expect([await seesLater(hidden), await seesLater(slave)]).toEqual([false, true]);
+      expect(await Promise.all([hidden, slave, both].map(seesLater))).toEqual([false, true, true]);
 
       const mountInside = (containerId: string, name: string) =>
         execIn(client(), containerId, `mkdir /shared/${name} && mount -t tmpfs x /shared/${name}`);
       expect(await mountInside(slave, "from-slave")).toMatchObject({ exitCode: 0 });
       expect(isMounted(join(shared, "from-slave"))).toBe(false);
-      for (const containerId of sharing) {
-        expect(await seesLater(containerId)).toBe(true);
-        expect(await mountInside(containerId, "from-both")).toMatchObject({ exitCode: 0 });
-        expect(isMounted(join(shared, "from-both"))).toBe(true);
-      }
+      expect(await mountInside(both, "from-both")).toMatchObject({ exitCode: 0 });
+      expect(isMounted(join(shared, "from-both"))).toBe(true);
       await client().runtime.removePodSandbox({ podSandboxId: sandbox });
     } finally {
       execFileSync("umount", ["--recursive", shared]);

@@ -1,4 +1,5 @@
 import {
+  type HugepageLimit,
   type LinuxContainerResources,
   type LinuxContainerSecurityContext,
   SecurityProfile_ProfileType as ProfileType,
@@ -43,7 +44,7 @@ function apparmorOf(profile: SecurityProfile | undefined): string | undefined {
   return profile?.profileType === ProfileType.Localhost ? profile.localhostRef : undefined;
 }
 
-/** CRI writes 0 and the empty string for "not limited". */
+/** CRI writes 0 and the empty string for "not limited", but for huge pages. */
 export function linuxResources(resources: LinuxContainerResources | undefined): LinuxResources {
   if (!resources) return {};
   const limits = {
@@ -55,6 +56,18 @@ export function linuxResources(resources: LinuxContainerResources | undefined): 
     cpusetCpus: resources.cpusetCpus,
     cpusetMems: resources.cpusetMems,
   };
-  const set: LinuxResources = Object.fromEntries(Object.entries(limits).filter(([, value]) => value));
-  return Object.keys(resources.unified).length > 0 ? { ...set, unified: resources.unified } : set;
+  const hugepageLimits = resources.hugepageLimits.map(hugepageLimit);
+  return {
+    ...Object.fromEntries(Object.entries(limits).filter(([, value]) => value)),
+    ...(hugepageLimits.length > 0 && { hugepageLimits }),
+    ...(Object.keys(resources.unified).length > 0 && { unified: resources.unified }),
+  };
+}
+
+/** Zero is a limit here: none of them. */
+function hugepageLimit({ pageSize, limit }: HugepageLimit): { pageSize: string; limitBytes: number } {
+  // It becomes part of a file's name.
+  if (!/^\d+[KMG]B$/.test(pageSize))
+    throw invalidArgument(`hugepage_limits: page_size "${pageSize}" is not like 2MB`);
+  return { pageSize, limitBytes: Number(limit) };
 }

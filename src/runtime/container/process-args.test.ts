@@ -18,16 +18,15 @@ test("nothing to run is refused", () => {
   );
 });
 
-test("the container's variables win over the image's, and those over the defaults", () => {
+test("the container's variables win over the image's, and those over the pod's name", () => {
   const envs = [
     { key: "A", value: Buffer.from("container") },
     { key: "C", value: Buffer.from("x=y") },
   ];
-  expect(processEnv({ envs, tty: true }, { env: ["A=image", "PATH=/bin"] }, "web-0")).toEqual([
-    "PATH=/bin",
+  expect(processEnv({ envs }, { env: ["A=image", "PATH=/bin"] }, "web-0")).toEqual([
     "HOSTNAME=web-0",
-    "TERM=xterm",
     "A=container",
+    "PATH=/bin",
     "C=x=y",
   ]);
 });

@@ -2,8 +2,6 @@ import type { ContainerConfig } from "../../cri/generated/cri.ts";
 import type { ImageConfig } from "../image/images.ts";
 import { invalidArgument } from "../runtime-error.ts";
 
-const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
 /** A command replaces the image's entry point and its arguments; arguments alone replace only those. */
 export function processArgs(
   config: Pick<ContainerConfig, "command" | "args">,
@@ -18,20 +16,14 @@ export function processArgs(
   return result;
 }
 
-/** The image's variables, overridden by the container's; with a PATH in any case. */
+/** The image's variables, overridden by the container's. Drivers see to a PATH and, with a terminal, a TERM. */
 export function processEnv(
-  config: Pick<ContainerConfig, "envs" | "tty">,
+  config: Pick<ContainerConfig, "envs">,
   image: Pick<ImageConfig, "env">,
   hostname: string,
 ): string[] {
   const given = config.envs.map(({ key, value }) => `${key}=${Buffer.from(value).toString("utf8")}`);
-  const all = [
-    defaultPath,
-    `HOSTNAME=${hostname}`,
-    ...(config.tty ? ["TERM=xterm"] : []),
-    ...image.env,
-    ...given,
-  ];
+  const all = [`HOSTNAME=${hostname}`, ...image.env, ...given];
   const byName = new Map(all.map((entry) => [entry.slice(0, entry.indexOf("=")), entry]));
   return [...byName.values()];
 }

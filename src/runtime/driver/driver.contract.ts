@@ -24,7 +24,7 @@ export function describeDriverContract(name: string, contract: DriverContract): 
     describeProgram(() => bench);
     describeFiles(() => bench);
     describePrivileges(() => bench);
-    describeLimits(() => bench);
+    if (!contract.withoutControllers) describeLimits(() => bench);
     describeLogs(() => bench);
     describeStreams(() => bench);
     describeExec(() => bench);

@@ -102,6 +102,8 @@ export interface LinuxResources {
   readonly cpusetCpus?: string;
   readonly cpusetMems?: string;
   readonly pidsLimit?: number;
+  /** By page size as the kernel's files have it: `2MB`. Where the machine does not account for them there is no limit. */
+  readonly hugepageLimits?: readonly { readonly pageSize: string; readonly limitBytes: number }[];
   readonly unified?: Readonly<Record<string, string>>;
 }
 

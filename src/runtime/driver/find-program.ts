@@ -12,12 +12,13 @@ const extraFolders = [
   "/usr/libexec/crio",
 ];
 
-export function findProgram(name: string): string | undefined {
+/** Where a program is: in the folders in order, those of the PATH and these unless told. */
+export function findProgram(
+  name: string,
+  folders: readonly string[] = searchPath().split(delimiter),
+): string | undefined {
   if (name.includes("/")) return isExecutable(name) ? name : undefined;
-  return searchPath()
-    .split(delimiter)
-    .map((folder) => join(folder, name))
-    .find(isExecutable);
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
 /** The PATH with those folders: what is run by name is then found where `findProgram` found it. */

@@ -7,9 +7,7 @@ export interface CommandResult {
 }
 
 export interface CommandOptions {
-  readonly input?: string;
   readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
 }
 
 /** Runs a program to its end. A non-zero exit is a result, not an error; a program that cannot run is an error. */
@@ -20,21 +18,18 @@ export function runCommand(
 ): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+      stdio: ["ignore", "pipe", "pipe"],
       timeout: options.timeoutMs ?? 60_000,
       killSignal: "SIGKILL",
-      ...(options.signal ? { signal: options.signal } : {}),
     });
     let stdout = "";
     let stderr = "";
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
     });
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
-    child.stdin?.on("error", () => {});
-    child.stdin?.end(options.input);
     child.once("error", reject);
     child.once("close", (code, killedBy) => {
       resolve({

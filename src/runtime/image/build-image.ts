@@ -4,6 +4,7 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { hexOf } from "../content/content-store.ts";
+import { digestOf } from "../content/digest-of.ts";
 import { mediaTypes } from "../registry/manifest.ts";
 import { hostPlatform } from "../registry/platform.ts";
 import { packDirectory } from "../snapshot/pack-directory.ts";
@@ -62,7 +63,7 @@ export async function writeLayout(layout: string, options: BuildOptions): Promis
 
   const write = async (value: unknown) => {
     const bytes = Buffer.from(JSON.stringify(value));
-    const digest = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+    const digest = digestOf(bytes);
     await writeFile(join(blobs, hexOf(digest)), bytes);
     return { digest, size: bytes.length };
   };

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { isReportDue, type LastReport, withDefaults } from "../../cri/report-meter.ts";
+import { meterBySize, startSizeMeter, withDefaults } from "../../cri/report-meter.ts";
 import { createAsyncQueue } from "../../lib/async-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { stallDeadline } from "./activity.ts";
@@ -26,20 +26,34 @@ export async function* followPull(options: {
   const queue = createAsyncQueue<PullReport>({ capacity: maxQueuedReports + 1 });
   const { state, result } = options.join(signal);
   const granularity = withDefaults(request.granularity);
-  let last: LastReport = { atMs: clock.now(), offset: 0 };
+  let reportedAt = clock.now();
+  let meter = startSizeMeter(reportedAt);
+  let postponed = false;
 
   const stop = state.onChange(reportIfDue);
   function reportIfDue(): void {
-    if (granularity.kind !== "size") return;
-    const { offset } = state;
-    // A server that began again from the start took back what it had sent.
-    if (offset < last.offset) last = { ...last, offset };
-    if (isReportDue(granularity, last, { now: clock.now(), offset })) report();
+    if (granularity.kind !== "size" || postponed) return;
+    const { intervalBytes } = granularity;
+    const decision = meterBySize(meter, { intervalBytes, offset: state.offset, now: clock.now() });
+    if (decision.kind === "postpone") {
+      postponed = true;
+      reportAfter(decision.waitMs).catch(() => {});
+      return;
+    }
+    meter = decision.meter;
+    if (decision.kind === "report") report();
+  }
+
+  /** Also when no byte comes any more: what has come is told. */
+  async function reportAfter(waitMs: number): Promise<void> {
+    await clock.sleep(waitMs, signal);
+    postponed = false;
+    reportIfDue();
   }
 
   function report(): void {
     const { offset, total } = state;
-    last = { atMs: clock.now(), offset };
+    reportedAt = clock.now();
     // One place is kept for the last report.
     if (queue.size() < maxQueuedReports)
       queue.push({ kind: "progress", offset, total, layers: state.layers });
@@ -47,10 +61,10 @@ export async function* followPull(options: {
 
   async function tick(intervalMs: number): Promise<void> {
     for (;;) {
-      await clock.sleep(Math.max(0, last.atMs + intervalMs - clock.now()), signal);
+      await clock.sleep(Math.max(0, reportedAt + intervalMs - clock.now()), signal);
       // Before the manifest is here there is nothing to tell.
       if (state.layers.length > 0) report();
-      else last = { ...last, atMs: clock.now() };
+      else reportedAt = clock.now();
     }
   }
 

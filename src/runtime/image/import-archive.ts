@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { constants, copyFile, link, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import type { ContentStore } from "../content/content-store.ts";
+import { digestOf } from "../content/digest-of.ts";
 import { formatReference, parseReference, repositoryName } from "../registry/reference.ts";
 import type { LayerStore } from "../snapshot/layer-store.ts";
 import type { UnpackLimits, UnpackResult } from "../snapshot/unpack-layer.ts";
@@ -135,8 +135,4 @@ async function unpackFile(
   const result = await deps.pool.unpack({ blob, staging, limits: await deps.limits() }, signal);
   await rm(blob, { force: true });
   return result;
-}
-
-function digestOf(bytes: Buffer): string {
-  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../../lib/clock.ts";
 import { createLimiter } from "../../lib/limiter.ts";
 import type { ContentStore } from "../content/content-store.ts";
+import { digestOf } from "../content/digest-of.ts";
 import { type Descriptor, type Manifest, parseManifest } from "../registry/manifest.ts";
 import { choosePlatform, type Platform } from "../registry/platform.ts";
 import { formatReference, type Reference, repositoryName } from "../registry/reference.ts";
@@ -215,8 +215,4 @@ export function pullImage(
     },
     result: run(),
   };
-}
-
-function digestOf(bytes: Buffer): string {
-  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }

@@ -1,11 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
+import { findProgram } from "../driver/find-program.ts";
 import { createBridgeNetwork } from "./bridge/bridge-network.ts";
 import { createCniNetwork } from "./cni/cni-network.ts";
 import { createDefaultCni } from "./cni/default-cni.ts";
 import { loadCniConfig } from "./cni/load-cni-config.ts";
-import { findProgram } from "./find-program.ts";
 import { createHostNetwork } from "./host-network.ts";
 import type { Network } from "./network.ts";
 
@@ -86,7 +86,6 @@ async function observe(options: {
   // A broken configuration counts: its problem is to be told, not hidden by another network.
   const config = await loadCniConfig(cniConfDir).catch(() => "broken" as const);
   const plugins = await Promise.all(binDirs.map((directory) => readdir(directory).catch(() => [])));
-  const tools = await Promise.all(["ip", "unshare", "nsenter"].map((tool) => findProgram(tool)));
   const used = await Promise.all(
     (["cni", "bridge"] as const).map(async (name) => {
       const pods = await readdir(join(networkDirectory(dataDir, name), "pods")).catch(() => []);
@@ -98,7 +97,7 @@ async function observe(options: {
     cniConfig: config ? "present" : "missing",
     cniConfDir,
     hasCniPlugins: plugins.flat().length > 0,
-    hasIproute: tools.every(Boolean),
+    hasIproute: ["ip", "unshare", "nsenter"].every((tool) => findProgram(tool)),
   };
 }
 

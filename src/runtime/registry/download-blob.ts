@@ -4,6 +4,7 @@ import { finished } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../lib/clock.ts";
 import { fromSystemError, ImageError } from "../image/image-error.ts";
+import { freeUsedBuffers } from "../process/free-used-buffers.ts";
 import type { Descriptor } from "./manifest.ts";
 import type { RegistryClient } from "./registry-client.ts";
 import { retryTransient } from "./retry-transient.ts";
@@ -85,6 +86,7 @@ export async function downloadBlob(options: DownloadOptions): Promise<void> {
         if (received > size) throw wrongLength(digest, `more than ${size} bytes`, size);
         options.onReceived(received);
         const roomy = output.write(chunk, () => options.onWritten(before + output.bytesWritten));
+        freeUsedBuffers(chunk.length);
         if (!roomy) await Promise.race([drained(output), closed]);
         if (received < turnEnds) continue;
         await setImmediate();

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { digestOf } from "../content/digest-of.ts";
 import { ImageError, isTransient } from "../image/image-error.ts";
 import { parseChallenge } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
@@ -129,7 +129,7 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
         });
         const bytes = await readText(response, maxManifestBytes);
         onActivity();
-        const digest = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+        const digest = digestOf(bytes);
         if (tagOrDigest.includes(":") && tagOrDigest !== digest) {
           throw new ImageError(
             "digestMismatch",

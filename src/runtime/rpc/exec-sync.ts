@@ -7,6 +7,8 @@ import { findRunning } from "./find-running.ts";
 
 /** Both outputs must fit into one answer of 16 MiB; what comes after is read and dropped. */
 const mostOutputBytes = 7 * 1_024 * 1_024;
+/** A timer that is set for longer goes off at once. */
+const longestTimerMs = 2 ** 31 - 1;
 /** How long outputs may come after the command has ended. */
 const drainMs = 1_000;
 
@@ -16,29 +18,26 @@ export function execSync(
   return async ({ containerId, cmd, timeout }, { signal }) => {
     const container = findRunning(state, containerId);
     if (cmd.length === 0) throw invalidArgument("cmd is missing");
-    const process = await state.driver.exec(container.id, { args: cmd, terminal: false, stdin: false });
-    const timeoutMs = 1_000 * Number(timeout);
+    const timeoutMs = Math.min(1_000 * Number(timeout), longestTimerMs);
     const late = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined;
-    // A probe whose kubelet went away must not go on for ever.
-    const ending = late ? AbortSignal.any([late, signal]) : signal;
-    const kill = () => void process.kill().catch(() => {});
-    ending.addEventListener("abort", kill, { once: true });
-    if (ending.aborted) kill();
-    try {
-      const outputs = [process.stdout, process.stderr].map((stream) => collect(stream));
-      const exitCode = await process.exitCode;
-      // What it left running in the background may keep its outputs open for ever.
-      await Promise.race([
-        Promise.all(outputs.map(({ ended }) => ended)),
-        delay(drainMs, undefined, { ref: false }),
-      ]);
-      if (late?.aborted)
-        throw new RuntimeError("deadlineExceeded", `the command did not end within ${timeout} s: timeout`);
-      const [stdout, stderr] = outputs.map(({ take }) => take());
-      return { stdout: stdout ?? Buffer.alloc(0), stderr: stderr ?? Buffer.alloc(0), exitCode };
-    } finally {
-      ending.removeEventListener("abort", kill);
-    }
+    const process = await state.driver.exec(container.id, {
+      args: cmd,
+      terminal: false,
+      stdin: false,
+      // A probe whose kubelet went away must not go on for ever.
+      signal: late ? AbortSignal.any([late, signal]) : signal,
+    });
+    const outputs = [process.stdout, process.stderr].map((stream) => collect(stream));
+    const exitCode = await process.exitCode;
+    // What it left running in the background may keep its outputs open for ever.
+    await Promise.race([
+      Promise.all(outputs.map(({ ended }) => ended)),
+      delay(drainMs, undefined, { ref: false }),
+    ]);
+    if (late?.aborted)
+      throw new RuntimeError("deadlineExceeded", `the command did not end within ${timeout} s: timeout`);
+    const [stdout, stderr] = outputs.map(({ take }) => take());
+    return { stdout: stdout ?? Buffer.alloc(0), stderr: stderr ?? Buffer.alloc(0), exitCode };
   };
 }
 

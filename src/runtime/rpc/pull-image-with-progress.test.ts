@@ -5,19 +5,28 @@ import {
   PullImageWithProgressRequest,
   PullImageWithProgressResponse,
 } from "../../cri/generated/cri.ts";
-import { progressMessage } from "./pull-image-with-progress.ts";
+import { createProgressMessages } from "./pull-image-with-progress.ts";
 
 const layers = [{ digest: "sha256:aa", offset: 1, total: 4, stage: "downloading" }] as const;
 const report = { kind: "progress", offset: 1, total: 4, layers } as const;
 
 test("3542-3 verbose names each layer with its stage; a summary does not", () => {
-  expect(progressMessage(report, { reference: "busybox", verbose: true })).toEqual({
+  expect(createProgressMessages({ reference: "busybox", verbose: true })(report)).toEqual({
     imageRef: "busybox",
     offset: { value: 1n },
     total: { value: 4n },
     details: [{ layer: "sha256:aa", offset: { value: 1n }, total: { value: 4n }, stage: "downloading" }],
   });
-  expect(progressMessage(report, { reference: "busybox", verbose: false }).details).toEqual([]);
+  expect(createProgressMessages({ reference: "busybox", verbose: false })(report).details).toEqual([]);
+});
+
+test("a layer that stands still keeps its message, one that went on gets another", () => {
+  const toMessage = createProgressMessages({ reference: "busybox", verbose: true });
+  const [still, moving] = [layers[0], { ...layers[0], digest: "sha256:bb" }];
+  const first = toMessage({ ...report, layers: [still, moving] }).details;
+  const second = toMessage({ ...report, layers: [still, { ...moving, offset: 2 }] }).details;
+  expect(second[0]).toBe(first[0]);
+  expect(second[1]).toEqual({ ...first[1], offset: { value: 2n } });
 });
 
 // Two ends of the same generated code agree on any numbers: these are what others would have to write.

@@ -15,9 +15,8 @@ export function pullImageWithProgress({
 }): StreamRpc<PullImageWithProgressRequest, PullImageWithProgressResponse> {
   return async function* (request, { signal }) {
     const pull = { ...parsePullWithProgress(request), signal };
-    for await (const report of images.pull(pull)) {
-      yield progressMessage(report, { reference: pull.reference, verbose: request.verbosity });
-    }
+    const toMessage = createProgressMessages({ reference: pull.reference, verbose: request.verbosity });
+    for await (const report of images.pull(pull)) yield toMessage(report);
   };
 }
 
@@ -26,33 +25,34 @@ export function imageReference(image: Image): string {
   return image.id;
 }
 
-/** Exported for its test. */
-export function progressMessage(
-  report: PullReport,
-  { reference, verbose }: { reference: string; verbose: boolean },
-): PullImageWithProgressResponse {
-  const layers = verbose ? report.layers : [];
-  return {
-    imageRef: report.kind === "done" ? imageReference(report.image) : reference,
-    offset: { value: BigInt(report.offset) },
-    total: { value: BigInt(report.total) },
-    details: layers.map(layerMessage),
+/**
+ * A layer that stands still keeps its message from one report to the next: it is then encoded once (serialize-progress).
+ * Exported for its test.
+ */
+export function createProgressMessages({
+  reference,
+  verbose,
+}: {
+  reference: string;
+  verbose: boolean;
+}): (report: PullReport) => PullImageWithProgressResponse {
+  let told: readonly LayerProgress[] = [];
+  let messages: readonly LayerMessage[] = [];
+  return (report) => {
+    const layers = verbose ? report.layers : [];
+    const details = layers.map(
+      (layer, i) => (layer === told[i] ? messages[i] : undefined) ?? layerMessage(layer),
+    );
+    [told, messages] = [layers, details];
+    return {
+      imageRef: report.kind === "done" ? imageReference(report.image) : reference,
+      offset: { value: BigInt(report.offset) },
+      total: { value: BigInt(report.total) },
+      details,
+    };
   };
 }
 
-const messages = new WeakMap<LayerProgress, LayerMessage>();
-
-/** The same message for as long as the layer stands still: it is then encoded once. */
-function layerMessage(progress: LayerProgress): LayerMessage {
-  const known = messages.get(progress);
-  if (known) return known;
-  const { digest, offset, total, stage } = progress;
-  const message = {
-    layer: digest,
-    offset: { value: BigInt(offset) },
-    total: { value: BigInt(total) },
-    stage,
-  };
-  messages.set(progress, message);
-  return message;
+function layerMessage({ digest, offset, total, stage }: LayerProgress): LayerMessage {
+  return { layer: digest, offset: { value: BigInt(offset) }, total: { value: BigInt(total) }, stage };
 }

@@ -1,6 +1,5 @@
 import type { RuntimeHandler, StatusRequest, StatusResponse } from "../../cri/generated/cri.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
-import type { Driver } from "../driver/driver.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 
 /** How this daemon came to be as it is, for the verbose status. */
@@ -29,21 +28,18 @@ export function status(
       status: { conditions },
       // The handler without a name is the one that pods without a RuntimeClass get.
       runtimeHandlers: [
-        handlerMessage("", driver),
-        handlerMessage(driver.name, driver),
-        ...handlers.flatMap((one) => (one.kind === "works" ? [handlerMessage(one.name, one.driver)] : [])),
-      ],
+        "",
+        driver.name,
+        ...handlers.flatMap((one) => (one.kind === "works" ? [one.name] : [])),
+      ].map(handlerMessage),
       features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false, mountOptions: false },
       info: verbose ? verboseInfo({ driver, network }, info) : {},
     };
   };
 }
 
-function handlerMessage(name: string, driver: Driver): RuntimeHandler {
-  return {
-    name,
-    features: { recursiveReadOnlyMounts: driver.name === "oci", userNamespaces: false },
-  };
+function handlerMessage(name: string): RuntimeHandler {
+  return { name, features: { recursiveReadOnlyMounts: true, userNamespaces: false } };
 }
 
 /** Each value is JSON, as crictl expects to print it. */

@@ -1,5 +1,4 @@
 import { closeSync, createReadStream, openSync, readSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { ZSTDDecoder } from "zstddec/stream";
 import { invalidArchive } from "./tar-header.ts";
@@ -12,7 +11,8 @@ const chunkBytes = 256 << 10;
 const maxIdleRounds = 16;
 
 /** By what the bytes are, as other runtimes do: media types are often wrong. */
-function compressionOf(start: Buffer): Compression {
+export function compressionOf(file: string): Compression {
+  const start = readStart(file);
   if (start[0] === 0x1f && start[1] === 0x8b) return "gzip";
   const magic = start.length >= 4 ? start.readUInt32LE(0) : 0;
   // A frame, or a skippable frame before one.
@@ -22,7 +22,7 @@ function compressionOf(start: Buffer): Compression {
 
 /** The file's bytes as they were before compression. */
 export async function* readDecompressed(file: string): AsyncGenerator<Buffer> {
-  const compression = compressionOf(await readStart(file));
+  const compression = compressionOf(file);
   switch (compression) {
     case "none":
       yield* createReadStream(file, { highWaterMark: chunkBytes });
@@ -74,13 +74,13 @@ async function* decodeZstd(file: string): AsyncGenerator<Buffer> {
   }
 }
 
-async function readStart(file: string): Promise<Buffer> {
-  const handle = await open(file);
+function readStart(file: string): Buffer {
+  const fd = openSync(file, "r");
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
-    return buffer.subarray(0, bytesRead);
+    const start = Buffer.alloc(4);
+    return start.subarray(0, readSync(fd, start));
   } finally {
-    await handle.close();
+    closeSync(fd);
   }
 }
 

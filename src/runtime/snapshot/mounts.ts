@@ -14,7 +14,7 @@ export async function readMountInfo(): Promise<string> {
 }
 
 /** The kernel writes space, tab, newline and backslash as octal. */
-function unescapeOctal(text: string): string {
+export function unescapeOctal(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_match, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),
   );

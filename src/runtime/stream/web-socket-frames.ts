@@ -8,8 +8,8 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** More than any client sends in one frame; a length beyond it is an attack or not WebSocket at all. */
-const mostPayloadBytes = 16 * 1_024 * 1_024;
+/** More than any client sends in one frame or message; a length beyond it is an attack or not WebSocket at all. */
+export const mostPayloadBytes = 16 * 1_024 * 1_024;
 
 /** The first frame in the bytes, unmasked, and how many bytes it took; undefined while it is not complete. */
 export function readFrame(bytes: Buffer): { frame: Frame; size: number } | undefined {

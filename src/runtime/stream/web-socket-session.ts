@@ -10,7 +10,7 @@ import {
   type StreamOutcome,
   type StreamSession,
 } from "./stream-session.ts";
-import { type Frame, opcodes, readFrame, writeFrame } from "./web-socket-frames.ts";
+import { type Frame, mostPayloadBytes, opcodes, readFrame, writeFrame } from "./web-socket-frames.ts";
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 /** Ours in order of preference: v5 can close standard input. */
@@ -102,6 +102,7 @@ function openSession(socket: Socket, head: Buffer): StreamSession {
 function readFrames(socket: Socket, head: Buffer, receive: (frame: Frame) => void): void {
   let pending: Buffer = head;
   let pieces: Frame[] = [];
+  let heldBytes = 0;
   function take(bytes: Buffer): void {
     pending = pending.length === 0 ? bytes : Buffer.concat([pending, bytes]);
     try {
@@ -111,6 +112,8 @@ function readFrames(socket: Socket, head: Buffer, receive: (frame: Frame) => voi
         if (frame.opcode >= opcodes.close) receive(frame);
         else {
           pieces.push(frame);
+          heldBytes += frame.payload.length;
+          if (heldBytes > mostPayloadBytes) throw new Error("a message is too long");
           if (!frame.final) continue;
           receive({
             final: true,
@@ -118,6 +121,7 @@ function readFrames(socket: Socket, head: Buffer, receive: (frame: Frame) => voi
             payload: Buffer.concat(pieces.map(({ payload }) => payload)),
           });
           pieces = [];
+          heldBytes = 0;
         }
       }
     } catch {

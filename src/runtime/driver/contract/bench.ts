@@ -26,6 +26,8 @@ export interface DriverContract {
   /** Opens the driver over a state directory, as a daemon does when it starts. */
   readonly open: (dir: string) => Promise<Driver>;
   readonly busybox: string;
+  /** The driver is given a cgroup hierarchy that has none of those which limit: nothing is asked of them. */
+  readonly withoutControllers?: true;
 }
 
 /** A machine's corner for the contract suite: a root file system from busybox, a driver, and what to clean up. */

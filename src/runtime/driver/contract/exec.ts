@@ -33,7 +33,7 @@ export function describeExec(bench: () => ContractBench): void {
     it("gives a terminal with a size", async () => {
       const spec = await bench().started({ args: ["sleep", "100"] });
       const process = await bench().driver.exec(spec.id, {
-        args: ["sh", "-c", `${untilResized}; read x; echo got $x; exit 4`],
+        args: ["sh", "-c", `${untilResized}; read x; echo got $x $TERM; exit 4`],
         terminal: true,
         stdin: true,
       });
@@ -46,7 +46,7 @@ export function describeExec(bench: () => ContractBench): void {
       await until(() => out.includes("resized"));
       process.stdin?.write("word\n");
       expect(await process.exitCode).toBe(4);
-      expect(out).toMatch(/got word/);
+      expect(out).toMatch(/got word xterm/);
     });
 
     it("says when the program does not exist or the container does not run", async () => {

@@ -3,6 +3,7 @@ import { quote } from "../../process/quote.ts";
 import { decideCapabilities } from "../capabilities.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { completeEnv, type OciFacts } from "../oci/build-oci-config.ts";
+import { sharesBack } from "./build-launch-script.ts";
 import { insideTool } from "./host-tools.ts";
 import { type HostMount, oldRoot } from "./plan-host-mounts.ts";
 import { toolsInside } from "./seal-program.ts";
@@ -24,7 +25,9 @@ export interface InitScript {
  * that all is ready; both are closed before the program runs. Every word that comes from outside is quoted.
  */
 export function buildInitScript(script: InitScript): string {
-  const { spec, facts, mounts, root, toolsDir } = script;
+  const { spec, facts, mounts, toolsDir } = script;
+  const shares = sharesBack(spec);
+  const root = shares ? stagedRoot : script.root;
   const inRoot = (path: string) => quote(path === "/" ? root : `${root}${path}`);
   return [
     "set -e",
@@ -38,6 +41,7 @@ export function buildInitScript(script: InitScript): string {
     ...(spec.hostname && spec.namespaces.uts !== "host"
       ? [`echo ${quote(spec.hostname)} > /proc/sys/kernel/hostname`]
       : []),
+    ...(shares ? stageLines : []),
     `mount --rbind --make-rprivate ${quote(spec.rootfs)} ${quote(root)}`,
     ...mounts.flatMap((mount) => [
       ...mountLines(mount, inRoot),
@@ -45,15 +49,16 @@ export function buildInitScript(script: InitScript): string {
       ...(mount.kind === "filesystem" && mount.target === "/proc" ? sysctlLines(spec, inRoot) : []),
     ]),
     ...[toolsInside, oldRoot].map((path) => `[ -d ${inRoot(path)} ] || mkdir -p ${inRoot(path)}`),
-    `mount --bind -o ro,nosuid,nodev ${quote(toolsDir)} ${inRoot(toolsInside)}`,
+    `mount --bind --make-private -o ro,nosuid,nodev ${quote(toolsDir)} ${inRoot(toolsInside)}`,
     // The host's terminal has no name among the container's own.
     ...(spec.terminal
-      ? [`: > ${inRoot("/dev/console")}`, `mount --bind "$(tty)" ${inRoot("/dev/console")}`]
+      ? [`: > ${inRoot("/dev/console")}`, `mount --bind --make-private "$(tty)" ${inRoot("/dev/console")}`]
       : []),
     ...(spec.readonlyRootfs ? [`mount -o remount,bind,ro ${quote(root)}`] : []),
     `pivot_root ${quote(root)} ${inRoot(oldRoot)}`,
     "cd /",
     // By itself: a helper for a type of file system would be one of the image's programs.
+    ...(shares ? [`${insideTool("mount").join(" ")} -i --make-rslave ${oldRoot}`] : []),
     `${insideTool("umount").join(" ")} -i -l ${oldRoot}`,
     `${insideTool("rmdir").join(" ")} ${oldRoot}`,
     "echo ready >&4",
@@ -62,6 +67,19 @@ export function buildInitScript(script: InitScript): string {
     "",
   ].join("\n");
 }
+
+const stagedRoot = "/proc/fs/root";
+
+/**
+ * Where mounts are still the host's own, one made on a shared mount shows on the host, and one taken away goes there too.
+ * So the root is put together on a private mount, in the one place that is a mount everywhere and no volume. It cannot be
+ * bound, or a volume of the whole machine would have it inside; the old root becomes a slave before it is let go.
+ */
+const stageLines = [
+  "mount --make-rprivate /proc",
+  "mount -t tmpfs --make-unbindable tmpfs /proc/fs",
+  `mkdir ${stagedRoot}`,
+];
 
 function mountLines(mount: HostMount, inRoot: (path: string) => string): string[] {
   const target = inRoot(mount.target);
@@ -91,7 +109,7 @@ function mountLines(mount: HostMount, inRoot: (path: string) => string): string[
           ]
         : [
             `if [ -d ${target} ]; then mount -t tmpfs -o ro,size=0 tmpfs ${target}`,
-            `elif [ -e ${target} ]; then mount --bind /dev/null ${target}; fi`,
+            `elif [ -e ${target} ]; then mount --bind --make-private /dev/null ${target}; fi`,
           ];
   }
 }

@@ -10,12 +10,19 @@ export function buildLaunchScript(spec: ContainerSpec, files: { init: string; co
   const words = [
     ...limits(spec),
     ...(joined.length > 0 ? ["nsenter", ...joined.map(([flag, path]) => `--${flag}=${path}`)] : []),
-    // Slave: mounts of the host come in where they are wanted, none goes out.
-    ...["unshare", "--mount", "--propagation", "slave", "--fork", "--kill-child"],
+    // Slave: mounts of the host come in where they are wanted, none goes out. A volume that shares back has to find its
+    // mount as the host has it; the init script sees to the rest.
+    ...["unshare", "--mount", "--propagation", sharesBack(spec) ? "unchanged" : "slave"],
+    ...["--fork", "--kill-child"],
     ...made.map(([flag]) => `--${flag}`),
     ...["sh", files.init],
   ];
   return `exec ${words.map(quote).join(" ")} 8>&2 2>>${quote(files.complaints)}\n`;
+}
+
+/** Whether some mount inside shall show on the host. */
+export function sharesBack({ mounts }: Pick<ContainerSpec, "mounts">): boolean {
+  return mounts.some(({ propagation }) => propagation === "bidirectional");
 }
 
 function flags(namespaces: Namespaces, wanted: (place: string) => boolean): [string, string][] {

@@ -44,7 +44,7 @@ export async function createHostDriver(options: HostDriverOptions): Promise<Driv
   const { layout, clock } = options;
   checkPrograms();
   const state = await openStateDir(options.stateDir);
-  const toolsDir = join(options.stateDir, "sealed-tools");
+  const toolsDir = join(options.stateDir, "carried-tools");
   const devDir = join(options.stateDir, "dev");
   const machine = gatherMachineFacts(layout);
   const exits = createExitWatch(state.exits, { clock, slowPollMs: 5000 });
@@ -173,7 +173,6 @@ function hostLimitations(layout: CgroupLayout): string[] {
   return [
     "No seccomp filter: util-linux cannot install one.",
     "No AppArmor profiles.",
-    "Mounts are never shared back to the host (bidirectional propagation is refused).",
     outputWaitsForDaemon,
     "A container's mount targets below a volume that another container writes to are resolved before it is mounted.",
     ...(layout.kind === "v2" ? ["Devices are restricted by their absence only, not by the cgroup."] : []),

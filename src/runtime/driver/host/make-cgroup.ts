@@ -13,12 +13,16 @@ export async function makeCgroup(
 ): Promise<string[]> {
   const dirs = cgroupDirs(layout, cgroup);
   try {
+    const writes = planCgroupWrites(layout.kind, spec.resources);
     for (const dir of dirs) await mkdir(dir, { recursive: true });
-    if (layout.kind === "v2" && layout.unified) await enableControllers(layout.unified, dirname(cgroup));
+    if (layout.kind === "v2" && layout.unified) {
+      const controllers = new Set([...usualControllers, ...writes.map(({ controller }) => controller)]);
+      await enableControllers(layout.unified, { below: dirname(cgroup), controllers });
+    }
     const cpuset = layout.v1.cpuset;
     if (cpuset) await inheritCpuset(cpuset, cgroup);
     await restrictDevices(layout, cgroup, spec);
-    const refused = await applyCgroupWrites(layout, cgroup, planCgroupWrites(layout.kind, spec.resources));
+    const refused = await applyCgroupWrites(layout, cgroup, writes);
     if (refused.length > 0) throw new Error(refused.join("; "));
     return dirs;
   } catch (error) {
@@ -26,12 +30,18 @@ export async function makeCgroup(
   }
 }
 
+/** What is measured, and limited later perhaps, where nothing is limited yet. */
+const usualControllers = ["cpu", "memory", "pids", "cpuset"];
+
 /** With v2 a limit works only where every directory above hands its controller down. */
-async function enableControllers(root: string, parent: string): Promise<void> {
+async function enableControllers(
+  root: string,
+  { below, controllers }: { below: string; controllers: ReadonlySet<string> },
+): Promise<void> {
   let dir = root;
-  for (const name of ["", ...parent.split("/").filter(Boolean)]) {
+  for (const name of ["", ...below.split("/").filter(Boolean)]) {
     dir = join(dir, name);
-    for (const controller of ["cpu", "memory", "pids", "cpuset"]) {
+    for (const controller of controllers) {
       await writeFile(join(dir, "cgroup.subtree_control"), `+${controller}`).catch(() => {});
     }
   }

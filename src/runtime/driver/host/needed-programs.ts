@@ -2,7 +2,7 @@ import { DriverError } from "../driver-error.ts";
 import { findProgram } from "../find-program.ts";
 
 /** Programs that run after the root has changed, with the host's libraries. */
-export const carriedPrograms = ["setpriv", "env", "umount", "rmdir"] as const;
+export const carriedPrograms = ["setpriv", "env", "mount", "umount", "rmdir"] as const;
 
 /** Every program that the driver and its scripts run on the host, by the Debian package that has it. */
 const packages: Readonly<Record<string, readonly string[]>> = {

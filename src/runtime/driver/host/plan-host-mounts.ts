@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import { posix } from "node:path";
-import type { ContainerSpec } from "../driver.ts";
+import type { ContainerSpec, Mount } from "../driver.ts";
 import { DriverError } from "../driver-error.ts";
+import { propagationOption } from "../oci/oci-mounts.ts";
 import { type ContainerTree, ensureTarget, hostPath, resolveInTree } from "./resolve-in-root.ts";
 import { toolsInside } from "./seal-program.ts";
 
@@ -15,7 +16,7 @@ export type HostMount =
       readonly target: string;
       readonly readonly: boolean;
       readonly recursiveReadonly: boolean;
-      readonly propagation: "rprivate" | "rslave";
+      readonly propagation: (typeof propagationOption)[Mount["propagation"]];
     }
   | { readonly kind: "filesystem"; readonly type: string; readonly options: string; readonly target: string }
   | { readonly kind: "cover"; readonly target: string; readonly with: "nothing" | "readonly" };
@@ -36,9 +37,6 @@ export function planHostMounts(spec: ContainerSpec): HostMount[] {
     plan.push({ kind: "filesystem", type, options, target });
   }
   for (const mount of own) {
-    if (mount.propagation === "bidirectional") {
-      throw new DriverError("unsupported", `the host driver cannot share mounts back: ${mount.destination}`);
-    }
     const source = statSync(mount.source, { throwIfNoEntry: false });
     if (!source) throw new DriverError("invalid", `mount source ${mount.source} does not exist`);
     const target = resolveInTree(tree, mount.destination);
@@ -56,7 +54,7 @@ export function planHostMounts(spec: ContainerSpec): HostMount[] {
       target,
       readonly: mount.readonly,
       recursiveReadonly: mount.recursiveReadonly,
-      propagation: mount.propagation === "private" ? "rprivate" : "rslave",
+      propagation: propagationOption[mount.propagation],
     });
   }
   if (spec.security.privileged) return plan;

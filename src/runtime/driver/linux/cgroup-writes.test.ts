@@ -14,6 +14,7 @@ describe("planCgroupWrites", () => {
     memorySwapLimitBytes: 1500,
     cpusetCpus: "0-1",
     pidsLimit: 10,
+    hugepageLimits: [{ pageSize: "2MB", limitBytes: 0 }],
   };
 
   it("v1", () => {
@@ -25,6 +26,7 @@ describe("planCgroupWrites", () => {
       "memory.limit_in_bytes": "1000",
       "memory.memsw.limit_in_bytes": "1500",
       "pids.max": "10",
+      "hugetlb.2MB.limit_in_bytes": "0",
     });
   });
 
@@ -36,6 +38,7 @@ describe("planCgroupWrites", () => {
       "memory.max": "1000",
       "memory.swap.max": "500",
       "pids.max": "10",
+      "hugetlb.2MB.max": "0",
       "memory.high": "900",
     });
   });

@@ -8,6 +8,8 @@ export interface CgroupWrite {
   readonly controller: string;
   readonly file: string;
   readonly value: string;
+  /** Kernels without this kind of accounting lack the file; the other limits still hold. */
+  readonly optional?: true;
 }
 
 /** Which files a set of limits becomes. A limit of zero means none was asked for; -1 lifts one. */
@@ -17,16 +19,30 @@ export function planCgroupWrites(kind: CgroupLayout["kind"], resources: LinuxRes
 
 function planV1(want: LinuxResources): CgroupWrite[] {
   const swap = want.memorySwapLimitBytes || want.memoryLimitBytes;
-  return given([
+  const rows = given([
     ["cpu", "cpu.shares", want.cpuShares],
     ["cpu", "cpu.cfs_period_us", want.cpuPeriod],
     ["cpu", "cpu.cfs_quota_us", want.cpuQuota],
     ["cpuset", "cpuset.cpus", want.cpusetCpus],
     ["cpuset", "cpuset.mems", want.cpusetMems],
     ["memory", "memory.limit_in_bytes", want.memoryLimitBytes],
-    ["memory", "memory.memsw.limit_in_bytes", swap],
     ["pids", "pids.max", want.pidsLimit && (want.pidsLimit < 0 ? "max" : want.pidsLimit)],
   ]);
+  return [
+    ...rows,
+    ...(swap ? [optional("memory.memsw.limit_in_bytes", swap)] : []),
+    ...hugepageWrites(want, "limit_in_bytes"),
+  ];
+}
+
+function optional(file: string, value: number): CgroupWrite {
+  return { controller: file.slice(0, file.indexOf(".")), file, value: String(value), optional: true };
+}
+
+function hugepageWrites({ hugepageLimits = [] }: LinuxResources, file: string): CgroupWrite[] {
+  return hugepageLimits.map(({ pageSize, limitBytes }) =>
+    optional(`hugetlb.${pageSize}.${file}`, limitBytes),
+  );
 }
 
 function planV2(want: LinuxResources): CgroupWrite[] {
@@ -43,7 +59,8 @@ function planV2(want: LinuxResources): CgroupWrite[] {
       ["pids", "pids.max", want.pidsLimit && (want.pidsLimit < 0 ? "max" : want.pidsLimit)],
     ]),
     // Zero is a real value here: no swap at all.
-    ...(swap === undefined ? [] : [{ controller: "memory", file: "memory.swap.max", value: String(swap) }]),
+    ...(swap === undefined ? [] : [optional("memory.swap.max", swap)]),
+    ...hugepageWrites(want, "max"),
     ...Object.entries(want.unified ?? {}).map(([file, value]) => ({
       controller: file.slice(0, file.indexOf(".")),
       file,
@@ -84,15 +101,14 @@ async function attempt(layout: CgroupLayout, cgroup: string, writes: readonly Cg
   for (const write of writes) {
     const dir = controllerDir(layout, write.controller, cgroup);
     if (dir === undefined) {
-      failed.push({ write, reason: `no ${write.controller} controller` });
+      if (!write.optional) failed.push({ write, reason: `no ${write.controller} controller` });
       continue;
     }
     try {
       await writeFile(join(dir, write.file), write.value, { flag: "r+" });
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
-      // Kernels without swap accounting lack the file; the memory limit itself still holds.
-      if (code === "ENOENT" && /memsw|swap/.test(write.file)) continue;
+      if (code === "ENOENT" && write.optional) continue;
       failed.push({ write, reason: code ?? String(error) });
     }
   }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { unescapeOctal } from "../../snapshot/mounts.ts";
 
 interface MountPoint {
   readonly path: string;
@@ -23,9 +24,4 @@ export function findMount(
     }
   }
   return found;
-}
-
-/** The kernel writes spaces and their like as octal numbers. */
-function unescapeOctal(text: string): string {
-  return text.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

@@ -8,6 +8,7 @@ const facts: OciFacts = {
   arch: "x64",
   capabilities: allCapabilities,
   apparmor: true,
+  hugepages: true,
   seccomp: true,
   oomScoreAdjFloor: undefined,
   devices: [],
@@ -108,6 +109,9 @@ describe("buildOciConfig", () => {
       "memory.high": "5",
     });
     expect(build().linux.resources).toEqual({ devices: [{ allow: false, access: "rwm" }] });
+    const hugepages = { resources: { hugepageLimits: [{ pageSize: "2MB", limitBytes: 0 }] } };
+    expect(build(hugepages).linux.resources.hugepageLimits).toEqual([{ pageSize: "2MB", limit: 0 }]);
+    expect(build(hugepages, { hugepages: false }).linux.resources).not.toHaveProperty("hugepageLimits");
   });
 
   it("gives a privileged container everything", () => {

@@ -12,6 +12,8 @@ export interface OciFacts {
   /** Capabilities the daemon has itself, without the CAP_ prefix. */
   readonly capabilities: readonly string[];
   readonly apparmor: boolean;
+  /** Whether cgroups here can limit them: runtimes fail where they cannot. */
+  readonly hugepages: boolean;
   readonly seccomp: boolean;
   /** The lowest oom_score_adj that may be set here; undefined when any may. */
   readonly oomScoreAdjFloor: number | undefined;
@@ -129,6 +131,14 @@ function limitsOf(want: LinuxResources, facts: OciFacts) {
     ...(cpu ? { cpu } : {}),
     ...(memory ? { memory } : {}),
     ...(want.pidsLimit ? { pids: { limit: want.pidsLimit } } : {}),
+    ...(facts.hugepages && want.hugepageLimits
+      ? {
+          hugepageLimits: want.hugepageLimits.map(({ pageSize, limitBytes }) => ({
+            pageSize,
+            limit: limitBytes,
+          })),
+        }
+      : {}),
     ...(facts.cgroupVersion === 2 && want.unified ? { unified: want.unified } : {}),
   };
 }

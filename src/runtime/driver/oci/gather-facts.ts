@@ -21,10 +21,18 @@ export function gatherMachineFacts(layout: CgroupLayout): MachineFacts {
     cgroupVersion: layout.kind === "v2" ? 2 : 1,
     arch: process.arch,
     capabilities,
+    hugepages: hasController(layout, "hugetlb"),
     apparmor: existsSync("/sys/kernel/security/apparmor/profiles"),
     seccomp: /^Seccomp:/m.test(status),
     oomScoreAdjFloor: mayLower ? undefined : Number(readFileSync("/proc/self/oom_score_adj", "utf8")),
   };
+}
+
+function hasController({ kind, v1, unified }: CgroupLayout, name: string): boolean {
+  if (kind !== "v2") return name in v1;
+  return readFileSync(join(unified ?? "", "cgroup.controllers"), "utf8")
+    .split(/\s/)
+    .includes(name);
 }
 
 /** What has to be looked up for one container: numbers of devices, the text of a seccomp profile. */

@@ -58,6 +58,7 @@ interface OciLinux {
     readonly cpu?: Readonly<Record<string, number | string>>;
     readonly memory?: Readonly<Record<string, number>>;
     readonly pids?: { readonly limit: number };
+    readonly hugepageLimits?: readonly { readonly pageSize: string; readonly limit: number }[];
     readonly unified?: Readonly<Record<string, string>>;
   };
   readonly sysctl?: Readonly<Record<string, string>>;

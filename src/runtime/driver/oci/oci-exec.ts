@@ -10,6 +10,7 @@ import { treeProcesses } from "../linux/cgroup-tree.ts";
 import { makeExecCgroup } from "../linux/exec-cgroup.ts";
 import { killExec } from "../linux/kill-exec.ts";
 import { withDescendants } from "../linux/process-info.ts";
+import { completeEnv } from "./build-oci-config.ts";
 import type { OciConfig } from "./oci-config.ts";
 import { type OciRuntime, readableComplaint } from "./oci-runtime.ts";
 import { reapedCommand } from "./reaped-command.ts";
@@ -33,7 +34,9 @@ export async function execOci(exec: OciExec): Promise<ExecProcess> {
   const processFile = join(bundle, `${name}.json`);
   const pidFile = join(bundle, `${name}.pid`);
   const config = JSON.parse(await readFile(join(bundle, "config.json"), "utf8")) as OciConfig;
-  const inside = { ...config.process, args: options.args, terminal: options.terminal };
+  const { terminal } = options;
+  const env = completeEnv({ env: config.process.env, terminal });
+  const inside = { ...config.process, args: options.args, env, terminal };
   await writeFile(processFile, JSON.stringify(inside), { mode: 0o600 });
   const group = exec.runtime.name === "runc" ? makeExecCgroup(exec.layout, exec.cgroup, name) : undefined;
 

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { ContainerSpec, Mount } from "../driver.ts";
 import type { OciMount } from "./oci-config.ts";
 
-const propagationOption = {
+export const propagationOption = {
   private: "rprivate",
   hostToContainer: "rslave",
   bidirectional: "rshared",

@@ -1,11 +1,11 @@
-import { findProgram } from "../find-program.ts";
+import { findProgram } from "../../driver/find-program.ts";
 import { invokePlugin } from "./invoke-plugin.ts";
 import type { Chain } from "./run-chain.ts";
 
 /** Where iproute2 has not done so already when the namespace was pinned, the loopback plugin does. */
 export async function bringLoopbackUp({ pod, binDirs, timeoutMs }: Chain): Promise<void> {
   const type = "loopback";
-  if ((await findProgram("ip")) || !(await findProgram(type, binDirs))) return;
+  if (findProgram("ip") || !findProgram(type, binDirs)) return;
   await invokePlugin({
     command: "ADD",
     type,

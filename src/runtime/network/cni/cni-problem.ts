@@ -1,4 +1,4 @@
-import { findProgram } from "../find-program.ts";
+import { findProgram } from "../../driver/find-program.ts";
 import { type CniConfig, isVersionAtLeast } from "./cni-config.ts";
 import { invokePlugin } from "./invoke-plugin.ts";
 
@@ -12,7 +12,7 @@ export function createCniProblemFinder(binDirs: readonly string[], timeoutMs: nu
   return async function findProblem(config: CniConfig): Promise<string | undefined> {
     for (const plugin of config.plugins) {
       const { type } = plugin;
-      const path = await findProgram(type, binDirs);
+      const path = findProgram(type, binDirs);
       if (!path) return `CNI plugin ${type} is not in ${binDirs.join(" or ")}`;
       try {
         const versions = known.get(path) ?? (await supportedVersions(type));

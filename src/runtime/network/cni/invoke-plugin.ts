@@ -1,5 +1,5 @@
+import { findProgram } from "../../driver/find-program.ts";
 import { endLeftoverProcesses } from "../end-leftover-processes.ts";
-import { findProgram } from "../find-program.ts";
 import { NetworkError } from "../network-error.ts";
 import { podVariable, runProcess } from "../run-process.ts";
 import { isObject } from "./cni-config.ts";
@@ -25,7 +25,7 @@ export interface PodArguments {
 /** Runs one plugin: parameters in the environment, configuration in, result or error out, both JSON. */
 export async function invokePlugin(call: PluginCall): Promise<Readonly<Record<string, unknown>>> {
   const { command, type, pod, timeoutMs } = call;
-  const path = await findProgram(type, call.binDirs);
+  const path = findProgram(type, call.binDirs);
   if (!path)
     throw new NetworkError("pluginFailed", `CNI plugin ${type} is not in ${call.binDirs.join(" or ")}`);
   const outcome = await runProcess(path, [], {
