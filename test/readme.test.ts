@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -63,6 +63,9 @@ describe.skipIf(!isRoot)("the line that runs it, in a clean checkout [needs root
           maxBuffer: 1 << 26,
         });
 
+        const built = async () => (await stat(join(cwd, "dist/kindling.js"))).mtimeMs;
+        const builtAt = await built();
+
         // A network of its own, where the usual port is free, and a home of its own, where nothing was before.
         const home = join(folder, "home");
         await mkdir(home);
@@ -107,6 +110,8 @@ describe.skipIf(!isRoot)("the line that runs it, in a clean checkout [needs root
         const status = await run("npx", ["kindling", "status", "-o", "json"], { cwd, env }).catch(
           (error) => error,
         );
+        // npm prepares the checkout for npx once more; what is built stays.
+        expect(await built()).toBe(builtAt);
         expect(JSON.parse(status.stdout)).toMatchObject({
           state: "stopped",
           dataDir: join(home, ".kindling"),

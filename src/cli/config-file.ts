@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { parse } from "yaml";
 import { closestName } from "../kubelet/configuration/closest-name.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { UsageError } from "./usage-error.ts";
 
 type Mapping = Readonly<Record<string, unknown>>;
@@ -58,7 +59,7 @@ function parseMapping(text: string, file: string): Mapping {
   try {
     value = parse(text, { maxAliasCount: 100 }) ?? {};
   } catch (error) {
-    throw new UsageError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`${file}: ${messageOf(error)}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new UsageError(`${file} must be a mapping of options to values, such as listen: 127.0.0.1:6443`);

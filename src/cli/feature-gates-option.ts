@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { defaultFeatures, type Features, parseFeatureGates } from "../api/feature-gates.ts";
+import { messageOf } from "../lib/message-of.ts";
 
 /** `--feature-gates Name=true,Other=false`, on every command whose component reads gates. */
 export const featureGatesOption = () =>
@@ -11,6 +12,6 @@ function parseOption(text: string): Features {
   try {
     return parseFeatureGates(text);
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+    throw new InvalidArgumentError(messageOf(error));
   }
 }

@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import { isLoopback } from "../monitor/server/loopback.ts";
+import { isLoopback } from "../lib/http/loopback.ts";
 import { type ListenAddress, parseListenAddress } from "./listen-option.ts";
+import { readGivenFile } from "./read-given-file.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface MetricsFlags {
@@ -54,20 +54,13 @@ export async function readMetricsServing(flags: MetricsFlags): Promise<MetricsSe
       );
     return listen && { kind: "open", listen };
   }
-  const cert = await readGiven("--tls-cert-file", tlsCertFile);
-  const key = await readGiven("--tls-private-key-file", tlsPrivateKeyFile);
-  const clientCa = await readGiven("--client-ca-file", clientCaFile);
+  const cert = await readGivenFile("--tls-cert-file", tlsCertFile);
+  const key = await readGivenFile("--tls-private-key-file", tlsPrivateKeyFile);
+  const clientCa = await readGivenFile("--client-ca-file", clientCaFile);
   return {
     kind: "guarded",
     listen,
     ...(cert && key && { tls: { cert, key } }),
     ...(clientCa && { clientCa }),
   };
-}
-
-async function readGiven(option: string, file: string | undefined): Promise<Buffer | undefined> {
-  if (file === undefined) return undefined;
-  return readFile(file).catch((error: Error) => {
-    throw new UsageError(`${option}: ${error.message}`);
-  });
 }

@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import type { StoreOptions } from "../cluster/control-plane.ts";
 import { dataDirOption } from "./data-dir-option.ts";
+import { readGivenFile } from "./read-given-file.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface StoreFlags {
@@ -29,21 +29,24 @@ export function addStoreOptions(command: Command): Command {
 }
 
 export async function storeOptionsOf(flags: StoreFlags): Promise<StoreOptions> {
+  const { etcdCafile, etcdCertfile, etcdKeyfile } = flags;
   if (flags.store !== "etcd") {
-    if (flags.etcdEndpoints) throw new UsageError("--etcd-endpoints needs --store etcd");
+    if (flags.etcdEndpoints ?? etcdCafile ?? etcdCertfile ?? etcdKeyfile)
+      throw new UsageError(
+        "--etcd-endpoints needs --store etcd, and so do --etcd-cafile, --etcd-certfile and --etcd-keyfile",
+      );
     return { kind: flags.store };
   }
   const endpoints = (flags.etcdEndpoints ?? "").split(",").filter(Boolean);
   if (endpoints.length === 0)
     throw new UsageError("--store etcd needs --etcd-endpoints, such as http://127.0.0.1:2379");
-  const { etcdCafile, etcdCertfile, etcdKeyfile } = flags;
   if ((etcdCertfile === undefined) !== (etcdKeyfile === undefined)) {
     throw new UsageError("--etcd-certfile and --etcd-keyfile go together");
   }
-  const tls = {
-    ...(etcdCafile && { ca: await readFile(etcdCafile) }),
-    ...(etcdCertfile && { cert: await readFile(etcdCertfile) }),
-    ...(etcdKeyfile && { key: await readFile(etcdKeyfile) }),
-  };
-  return { kind: "etcd", endpoints, ...(etcdCafile && { tls }) };
+  const [ca, cert, key] = await Promise.all([
+    readGivenFile("--etcd-cafile", etcdCafile),
+    readGivenFile("--etcd-certfile", etcdCertfile),
+    readGivenFile("--etcd-keyfile", etcdKeyfile),
+  ]);
+  return { kind: "etcd", endpoints, tls: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) } };
 }

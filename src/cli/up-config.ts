@@ -4,6 +4,7 @@ import {
   KubeletConfigurationError,
   parseKubeletConfiguration,
 } from "../kubelet/configuration/kubelet-configuration.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { parseRuntimeConfig, type RuntimeConfig } from "../runtime/runtime-config.ts";
 import { applyConfigFile } from "./config-file.ts";
 import { UsageError } from "./usage-error.ts";
@@ -31,7 +32,7 @@ export async function readUpConfig(command: Command): Promise<NodeSections> {
       }),
     };
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(messageOf(error));
   }
 }
 

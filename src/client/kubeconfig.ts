@@ -205,7 +205,11 @@ function entry(
       return { value: mapping(found[singular] ?? {}, field), field, folder: config.folder };
     }
   }
-  throw new Error(`${wantedBy} names ${JSON.stringify(name)}, which is not in ${kind}`);
+  const known = configs
+    .flatMap((config) => list(config[kind], kind))
+    .flatMap((item) => (isMapping(item) && typeof item.name === "string" ? item.name : []));
+  const there = known.length > 0 ? `; there are ${known.join(", ")}` : "";
+  throw new Error(`${wantedBy} names ${JSON.stringify(name)}, which is not in ${kind}${there}`);
 }
 
 function isMapping(value: unknown): value is Mapping {

@@ -1,14 +1,14 @@
 import { access, constants } from "node:fs/promises";
 import { type CgroupLayout, cgroupDirs, detectCgroupLayout } from "../lib/cgroup/cgroup-layout.ts";
 
-export interface CgroupProblem {
+export interface ContainerProblem {
   /** Whether containers could not run at all. */
   readonly fatal: boolean;
   readonly sentence: string;
 }
 
 /** What is missing of this machine's cgroups for containers to run, or to run with limits. */
-export async function checkCgroups(driver: "auto" | "oci" | "host"): Promise<CgroupProblem | undefined> {
+export async function checkCgroups(driver: "auto" | "oci" | "host"): Promise<ContainerProblem | undefined> {
   const layout = detectCgroupLayout();
   const readOnly: string[] = [];
   for (const root of cgroupDirs(layout, "/")) {
@@ -26,7 +26,7 @@ export function decideCgroups(facts: {
   /** Hierarchies that cannot be written to. */
   readonly readOnly: readonly string[];
   readonly driver: "auto" | "oci" | "host";
-}): CgroupProblem | undefined {
+}): ContainerProblem | undefined {
   const { kind, readOnly, driver } = facts;
   const otherwise = "or use --runtime simulated for a cluster without containers";
   if (kind === "none") {
@@ -44,6 +44,6 @@ export function decideCgroups(facts: {
   if (readOnly.length === 0) return undefined;
   return {
     fatal: true,
-    sentence: `containers need cgroups, and ${readOnly[0]} is read-only here: mount it writable (in a container: run that one privileged), ${otherwise}`,
+    sentence: `containers need cgroups, and ${readOnly[0]} cannot be written to here: mount it writable (in a container: run that one privileged), ${otherwise}`,
   };
 }

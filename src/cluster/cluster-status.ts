@@ -1,6 +1,7 @@
 import type { Node, Pod } from "../api/objects.ts";
 import { hasEnded } from "../api/pod-phase.ts";
 import { connectCluster } from "../client/create-client.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { diskUsage } from "../runtime/image/disk-usage.ts";
 import { isRunning, readUpRecord, type UpRecord } from "./data-dir/up-record.ts";
 import { whatIsThere } from "./reset-data-dir.ts";
@@ -59,7 +60,7 @@ async function askApi(kubeconfig: string): Promise<Pick<ClusterStatus, "workload
       client.close();
     }
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: messageOf(error) };
   }
 }
 

@@ -170,5 +170,8 @@ async function openStore(options: StoreOptions, directory: string): Promise<Stor
 }
 
 async function readTokenFile(path: string) {
-  return parseTokenFile(await readFile(path, "utf8"), path);
+  const text = await readFile(path, "utf8").catch((error: Error) => {
+    throw new Error(`--token-auth-file: ${error.message}`, { cause: error });
+  });
+  return parseTokenFile(text, path);
 }

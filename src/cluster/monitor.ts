@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "../client/create-client.ts";
 import { systemClock } from "../lib/clock.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { type MonitorServer, startMonitorServer } from "../monitor/server/monitor-server.ts";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.ts";
 import { dataDirPaths } from "./data-dir/data-dir-paths.ts";
@@ -104,7 +105,7 @@ async function listen(
   } catch (error) {
     const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
     if (isTaken && mayMove) return start({ ...address, port: 0 });
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new Error(
       `the page cannot be served there: ${why}: choose another with --dashboard HOST:PORT, or off`,
     );

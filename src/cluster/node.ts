@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { type CriClient, connectCri } from "../cri/cri-client.ts";
+import { messageOf } from "../lib/message-of.ts";
 import type { RuntimeConfig } from "../runtime/runtime-config.ts";
 import type { SimulatedRuntime } from "../simulated/start-simulated-runtime.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -87,6 +88,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   };
 }
 
+/** For a runtime that is only just starting. */
+const endpointTimeoutMs = 10_000;
+
 /** Each is loaded when it is chosen: nobody waits for one that is not used. */
 async function connectRuntime(options: NodeOptions): Promise<ConnectedRuntime> {
   const { runtime, dataDir, logger } = options;
@@ -130,6 +134,14 @@ async function connectRuntime(options: NodeOptions): Promise<ConnectedRuntime> {
     }
     case "endpoint": {
       const cri = connectCri(runtime.endpoint);
+      // A kubelet waits for its runtime for as long as it takes; whoever starts a cluster wants to know.
+      await cri.runtime.version({ version: "" }, { timeoutMs: endpointTimeoutMs }).catch((error) => {
+        cri.close();
+        throw new Error(
+          `no runtime answers at ${runtime.endpoint}: start it, or choose another with --runtime (${messageOf(error)})`,
+          { cause: error },
+        );
+      });
       return { cri, description: runtime.endpoint, close: async () => cri.close() };
     }
   }

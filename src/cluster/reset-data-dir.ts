@@ -8,14 +8,20 @@ import { unmountBelow } from "./unmount-below.ts";
 
 /** "missing": nothing there; "foreign": a directory, but none of ours. */
 export async function whatIsThere(dataDir: string): Promise<"cluster" | "missing" | "foreign"> {
-  const found = await lstat(dataDir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
-    return undefined;
-  });
-  if (!found) return "missing";
-  if ((await findVersion(dataDir)).kind !== "none") return "cluster";
-  const names = found.isDirectory() ? await readdir(dataDir) : [];
-  return found.isDirectory() && names.length === 0 ? "missing" : "foreign";
+  try {
+    const found = await lstat(dataDir);
+    if ((await findVersion(dataDir)).kind !== "none") return "cluster";
+    const names = found.isDirectory() ? await readdir(dataDir) : [];
+    return found.isDirectory() && names.length === 0 ? "missing" : "foreign";
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return "missing";
+    if (code === "EACCES" || code === "EPERM")
+      throw new Error(`${dataDir} is another user's: run it as that one, with sudo if that is root`, {
+        cause: error,
+      });
+    throw error;
+  }
 }
 
 export interface ResetResult {

@@ -56,8 +56,8 @@ export async function startUp(options: UpOptions): Promise<Up> {
 
   try {
     cluster = await startCluster(options);
-    const { url, kubeconfig } = cluster;
-    await directory.update({ serving: { url, kubeconfig } });
+    const { url, kubeconfig, dashboard } = cluster;
+    await directory.update({ serving: { url, kubeconfig, ...(dashboard && { dashboard }) } });
     const merged = merge && { ...(await mergeInto(merge.into, cluster)), into: merge.into };
     return { ...cluster, ...(merged && { merged }), close };
   } catch (error) {

@@ -2,6 +2,7 @@ import { StatusError } from "../api/status-error.ts";
 import type { Client, ObjectTypes, Patch, ResourceName } from "../client/client.ts";
 import { resourceNamed } from "../client/resource-path.ts";
 import type { Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { type Duration, toMs } from "./duration.ts";
 import { explain, explainHoldUp, formatExplanation, WaitTimeoutError } from "./explain-wait.ts";
 import { describeKey, inNamespace, keyOf } from "./object-key.ts";
@@ -54,7 +55,7 @@ export function createTestClient({
       const said = held ? `\n  pod ${held.pod} is ${formatExplanation(held.explanation)}` : "";
       return new WaitTimeoutError(`${name}: ${what}${said}`, held?.explanation);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       return new WaitTimeoutError(`${name}: ${what}; ${why}`, undefined);
     }
   }

@@ -5,6 +5,7 @@ import type { Client } from "../client/client.ts";
 import { connectCluster } from "../client/create-client.ts";
 import { startUp, type UpOptions } from "../cluster/up.ts";
 import type { Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { serveLayout } from "./layout-registry.ts";
 import { makeNodeImage } from "./make-image.ts";
 import type { TourEvent } from "./tour-event.ts";
@@ -29,7 +30,7 @@ export interface OpenGround {
 /** Something of the tour is left; the next tour tries again. */
 export class CleanUpFailure extends Error {
   constructor(folder: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     super(`the tour could not clear up: ${why}; what is left is in ${folder}, and the next tour removes it`, {
       cause,
     });

@@ -31,6 +31,13 @@ describe("help", () => {
     },
   );
 
+  test.each(["runtime import", "runtime build", "monitor report"])("%s has examples too", async (name) => {
+    const { code, stdout } = await kindling(...name.split(" "), "--help");
+    expect(code).toBe(0);
+    const [, examples = ""] = stdout.split("\nExamples:\n");
+    expect(examples).toContain(`  kindling ${name} `);
+  });
+
   test("without a command, and for one", async () => {
     expect(await kindling("--help")).toMatchObject({
       code: 0,
@@ -44,9 +51,19 @@ describe("help", () => {
   });
 });
 
+test("tables have colours on a terminal, and none elsewhere", async () => {
+  const shown = await runKindling(["features"], { terminal: true, env: { NO_COLOR: "" } });
+  expect(await shown.exit).toBe(0);
+  expect(shown.output.stdout).toContain("\x1b[1mNAME\x1b[0m");
+  expect(shown.output.stdout).toContain("\x1b[32mon\x1b[0m");
+  expect((await kindling("features")).stdout).not.toContain("\x1b");
+});
+
 describe("what is mistyped is told with what was meant, and exit code 2", () => {
   test.each([
     [["stauts"], "error: unknown command 'stauts'\n(Did you mean status?)"],
+    [["help", "stauts"], "error: unknown command 'stauts'\n(Did you mean status?)"],
+    [["stauts", "--help"], "error: unknown command 'stauts'\n(Did you mean status?)"],
     [["up", "--ephemral"], "error: unknown option '--ephemral'\n(Did you mean --ephemeral?)"],
     [["up", "--store", "sqlite"], "Allowed choices are lmdb, memory, etcd."],
     [["down", "everything"], "error: too many arguments for 'down'"],
@@ -56,6 +73,12 @@ describe("what is mistyped is told with what was meant, and exit code 2", () => 
       ["up", "--etcd-endpoints", "http://127.0.0.1:1", "--runtime", "simulated"],
       "--etcd-endpoints needs --store etcd",
     ],
+    [["up", "--etcd-cafile", "ca.crt", "--runtime", "simulated"], "needs --store etcd"],
+    [
+      ["up", "--store", "etcd", "--etcd-endpoints", "https://127.0.0.1:1", "--etcd-cafile", "/nowhere"],
+      "--etcd-cafile: ENOENT",
+    ],
+    [["runtime", "build", ".", "--tag", "x", "--cmd", "[date"], "write it as a JSON array of strings"],
   ])("%j", async (args, says) => {
     const { code, stderr } = await kindling(...args);
     expect(stderr).toContain(says);

@@ -81,12 +81,22 @@ kubeletConfig: { nodeLabels: { disk: fast } }
     up = await startUp([...where, "--config", config]);
     const client = await connectCluster({ kubeconfig: up.kubeconfig });
     const labelled = await client.list("nodes", { labelSelector: "disk=fast" });
+    // What every cluster has from the start.
+    const account = await client.get("serviceaccounts", { namespace: "default", name: "default" });
+    const classes = await client.list("storageclasses");
     client.close();
     expect(labelled.items).toHaveLength(2);
+    expect(account.metadata.name).toBe("default");
+    expect(
+      classes.items.map(
+        ({ metadata }) => metadata.annotations?.["storageclass.kubernetes.io/is-default-class"],
+      ),
+    ).toEqual(["true"]);
     const { code, stdout } = await kindling("status", ...where);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^● The cluster runs \(pid \d+, for \w+\)\n/);
     expect(stdout).toMatch(/nodes +2 of 2 ready\n +node-1 Ready\n +node-2 Ready\n +pods +none\n/);
+    expect(stdout).toMatch(/dashboard +http:\/\/127\.0\.0\.1:\d+\n/);
     // A pipe gets no colours.
     expect(stdout).not.toContain("\x1b");
     const json = JSON.parse((await kindling("status", "-o", "json", ...where)).stdout);
@@ -94,6 +104,7 @@ kubeletConfig: { nodeLabels: { disk: fast } }
       state: "running",
       url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
       kubeconfig: join(dataDir, "kubeconfig"),
+      dashboard: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       store: "lmdb",
       runtime: "simulated",
       nodes: [

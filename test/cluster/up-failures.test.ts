@@ -1,8 +1,10 @@
+import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import { runKindling } from "../support/run-kindling.ts";
+import { kindlingProgram, runKindling } from "../support/run-kindling.ts";
 import { mountSmallDisk } from "../support/small-disk.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { describeWithTool } from "../support/tools.ts";
@@ -49,6 +51,26 @@ describe("one sentence and exit code 1 for", () => {
       code: 1,
       said: "kindling: 192.0.2.1 is not an address of this machine: choose one with --listen, such as 127.0.0.1:6443\n",
     });
+  });
+
+  test("a runtime that does not answer", async () => {
+    const run = await runKindling([
+      ..."up --log-level error --listen 127.0.0.1:0 --dashboard off --runtime unix:///nowhere/cri.sock".split(
+        " ",
+      ),
+      "--data-dir",
+      join(folder, "no-runtime"),
+    ]);
+    expect(await run.exit).toBe(1);
+    expect(run.output.stderr).toMatch(
+      /^kindling: no runtime answers at unix:\/\/\/nowhere\/cri\.sock: start it, or choose another with --runtime \(.*\)\n$/,
+    );
+  });
+
+  test("a token file that is not there", async () => {
+    const { code, said } = await up("--data-dir", join(folder, "tokens"), "--token-auth-file", "/nowhere");
+    expect(code).toBe(1);
+    expect(said).toMatch(/^kindling: --token-auth-file: ENOENT.*\n$/);
   });
 
   test("a data directory that is a file, or below one", async () => {
@@ -130,6 +152,44 @@ describe.skipIf(!isRoot)("as another user [needs root to become one]", () => {
       code: 1,
       said: `kindling: cannot use the data directory ${dataDir}/below: this user may not write there; choose another with --data-dir\n`,
     });
+    for (const command of ["status", "down", "reset"]) {
+      const { exit, output } = await runKindling([command, "--data-dir", join(dataDir, "below")], {
+        uid: 65_534,
+      });
+      expect(await exit).toBe(1);
+      expect(output.stderr).toBe(
+        `kindling: ${dataDir}/below is another user's: run it as that one, with sudo if that is root\n`,
+      );
+    }
+  });
+});
+
+describe.skipIf(!isRoot)("as root by name only, as in a container without privileges [needs root]", () => {
+  const drop = ["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"];
+  async function kindling(...args: string[]) {
+    const command = [process.execPath, await kindlingProgram(), ...args];
+    return promisify(execFile)("setpriv", [...drop, ...command]).then(
+      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+      ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+    );
+  }
+
+  test("up says what is missing, and so does a tour that is to run containers", async () => {
+    const missing = {
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^kindling: containers need CAP_SYS_ADMIN, which root does not have here: /,
+      ),
+    };
+    expect(await kindling("up", "--data-dir", join(folder, "weak"))).toEqual(missing);
+    expect(await kindling("tour", "--runtime", "host")).toEqual(missing);
+  });
+
+  test("the tour goes without containers", async () => {
+    const { code, stdout } = await kindling("tour", "--step", "3");
+    expect(stdout).toContain("No container really runs here");
+    expect(code).toBe(0);
   });
 });
 
@@ -146,6 +206,16 @@ describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
       said: expect.stringMatching(/^kindling: the disk that holds \S+ is full: make room/),
     };
     expect(await up("--data-dir", dataDir)).toEqual(full);
+  });
+
+  test("ends a tour, which has no room for its image", async () => {
+    disk?.resize(40);
+    const run = await runKindling(["tour", "--runtime", "host"], { env: { TMPDIR: disk?.path } });
+    expect(await run.exit).toBe(1);
+    expect(run.output.stderr).toMatch(
+      /^kindling: the disk that holds \S+ is full: make room and start again/,
+    );
+    expect(await readdir(disk?.path ?? "")).not.toContainEqual(expect.stringMatching(/^kindling-tour-/));
   });
 
   describeWithTool("kubectl", "later", () => {

@@ -1,8 +1,15 @@
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startCluster } from "../../src/testing/start-cluster.ts";
 import { runKindling } from "../support/run-kindling.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { useWhyNode } from "../support/why-node.ts";
 
 const parts = useWhyNode();
+const folder = temporaryFolder();
 
 async function why(...args: readonly string[]) {
   const run = await runKindling(["why", "--kubeconfig", parts.node.server.kubeconfig, ...args]);
@@ -49,8 +56,70 @@ test("words of a pod never move the cursor", async () => {
   expect(stdout).not.toContain("\x1b");
 });
 
-test("a pod that is not there", async () => {
-  const { code, stderr } = await why("nobody");
-  expect(code).toBe(1);
-  expect(stderr).toContain('pods "nobody" not found');
+test("a pod that is not there, with what may have been meant", async () => {
+  await parts.node.run("somebody-1", { containers: [{ name: "c", image: "web:1" }] });
+  expect(await why("somebody")).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: "kindling: there is no pod somebody in the namespace default; did you mean somebody-1?\n",
+  });
+  expect(await why("somebody-1", "-n", "shop")).toMatchObject({
+    code: 1,
+    stderr: "kindling: there is no pod somebody-1 in the namespace shop, but in default: add -n default\n",
+  });
 });
+
+test("a cluster that does not run, a kubeconfig that is not there", async () => {
+  const kubeconfig = join(folder, "kubeconfig");
+  const missing = await why("web", "--kubeconfig", kubeconfig);
+  expect(missing.code).toBe(1);
+  expect(missing.stderr).toMatch(/^kindling: kubeconfig \S+ cannot be read: .*; kindling up makes one/);
+  const { port, release } = await freePort();
+  const text = await readFile(parts.node.server.kubeconfig, "utf8");
+  await writeFile(kubeconfig, text.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
+  await release();
+  const away = await why("web", "--kubeconfig", kubeconfig);
+  expect(away.code).toBe(1);
+  expect(away.stderr).toMatch(/ECONNREFUSED.*; is the cluster running\? kindling up starts Kindling's own/);
+});
+
+test("a StatefulSet that is stuck: the pod that holds it up, and what would help", async () => {
+  await using cluster = await startCluster();
+  const template = (image: string) => ({
+    metadata: { labels: { app: "db" } },
+    spec: { containers: [{ name: "db", image }] },
+  });
+  const set = (image: string) => ({
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name: "db" },
+    spec: {
+      serviceName: "db",
+      replicas: 2,
+      selector: { matchLabels: { app: "db" } },
+      template: template(image),
+    },
+  });
+  await cluster.client.apply([set("Bad:1:2")]);
+  await cluster.client.waitFor("pods", "db-0", "FailingToStart");
+  await cluster.client.apply([set("db:2")]);
+  await cluster.client.waitFor(
+    "statefulsets",
+    "db",
+    ({ status }) => status?.updateRevision !== status?.currentRevision,
+  );
+  const run = await runKindling(["why", "statefulset/db", "--kubeconfig", cluster.kubeconfig]);
+  expect(await run.exit).toBe(0);
+  expect(run.output.stdout).toMatch(/^statefulset default\/db {2}0 of 2 ready/);
+  expect(run.output.stdout).toContain("EnforcedRollingUpdate");
+  expect(run.output.stdout).toContain("default/db-0");
+  expect(run.output.stdout).toContain("InvalidImageName");
+});
+
+async function freePort(): Promise<{ port: number; release(): Promise<unknown> }> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+  return { port, release: () => new Promise((closed) => server.close(closed)) };
+}

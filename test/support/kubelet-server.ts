@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import type { Pod } from "../../src/api/objects.ts";
+import type { StartupBudget } from "../../src/api/startup-budget.ts";
 import { issueClientCertificate, loadOrCreatePki, type Pki } from "../../src/apiserver/auth/pki/pki.ts";
 import { createClient } from "../../src/client/create-client.ts";
 import { createHttpTransport } from "../../src/client/http-transport.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
 import type { PullProgress } from "../../src/kubelet/image/image-puller.ts";
-import type { StartupBudget } from "../../src/kubelet/probe/startup-budget.ts";
+import type { StartupProbeAdvice } from "../../src/kubelet/probe/advise-startup-probe.ts";
 import { type KubeletServerOptions, startKubeletServer } from "../../src/kubelet/server/kubelet-server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -31,6 +32,8 @@ export interface KubeletServerFixture {
   readonly pulls: { now: readonly PullProgress[]; changed(): void };
   /** Of startup probes, by the container's id. */
   readonly budgets: Map<string, StartupBudget>;
+  /** By the name of the container. */
+  readonly advice: Map<string, StartupProbeAdvice>;
   /** What the kubelet asked the API server, by path. */
   readonly asked: string[];
   readonly log: string[];
@@ -67,6 +70,7 @@ export async function startKubeletFixture(overrides: Overrides = {}): Promise<Ku
   const logsDir = overrides.logsDir ?? join(home, "logs");
   const pulls = createPulls();
   const budgets: KubeletServerFixture["budgets"] = new Map();
+  const advice: KubeletServerFixture["advice"] = new Map();
   const server = await startKubeletServer({
     listen: { host: "127.0.0.1", port: 0 },
     nodeName: "n1",
@@ -80,7 +84,10 @@ export async function startKubeletFixture(overrides: Overrides = {}): Promise<Ku
     pods: { find: (namespace, name) => pods.get(`${namespace}/${name}`), list: () => pods.values() },
     cri: { runtime: noRuntime },
     progress: pulls,
-    probes: { startupBudget: (id) => budgets.get(id) },
+    probes: {
+      startupBudget: (id) => budgets.get(id),
+      startupAdvice: (_namespace, { name }) => advice.get(name),
+    },
     metrics,
     config: () => ({ maxPods: 110 }),
     clock: systemClock,
@@ -107,6 +114,7 @@ export async function startKubeletFixture(overrides: Overrides = {}): Promise<Ku
     pods,
     pulls,
     budgets,
+    advice,
     asked,
     log,
     as(commonName, ...organizations) {

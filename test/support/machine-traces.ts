@@ -47,7 +47,7 @@ export async function findTraces(options: {
     processes,
     cgroups,
     // A pod's end of the cable is named for the pod, whether or not it is still plugged in.
-    interfaces: interfaces.filter((line) => names.some((name) => line.includes(name))),
+    interfaces: interfaces.filter((line) => names.some((name) => new RegExp(`\\b${name}\\b`).test(line))),
   };
 }
 

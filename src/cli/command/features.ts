@@ -3,6 +3,7 @@ import { type FeatureGate, type Features, featureGates } from "../../api/feature
 import { featureGatesOption } from "../feature-gates-option.ts";
 import { outputOption } from "../output-option.ts";
 import { formatTable } from "../printer/table.ts";
+import { painter, wantsColor } from "../printer/terminal-text.ts";
 
 interface FeaturesOptions {
   featureGates: Features;
@@ -18,20 +19,22 @@ export function configure(command: Command): void {
       "\nExamples:\n  kindling features\n  kindling features --feature-gates ImagePullProgress=false -o json",
     )
     .action((options: FeaturesOptions) => {
-      process.stdout.write(options.output === "json" ? formatJson(options) : formatText(options));
+      const color = wantsColor(process.stdout);
+      process.stdout.write(options.output === "json" ? formatJson(options) : formatText(options, color));
     });
 }
 
-function formatText(options: FeaturesOptions): string {
+function formatText(options: FeaturesOptions, color: boolean): string {
+  const paint = painter(color);
   const rows = featureGates.map((gate: FeatureGate & (typeof featureGates)[number]) => [
     gate.name,
     gate.stage,
-    options.featureGates[gate.name] ? "on" : "off",
+    options.featureGates[gate.name] ? paint("green", "on") : paint("yellow", "off"),
     gate.default ? "on" : "off",
     gate.components.join(","),
     gate.summary,
   ]);
-  return formatTable(["NAME", "STAGE", "STATE", "DEFAULT", "COMPONENTS", "WHAT IT DOES"], rows);
+  return formatTable(["NAME", "STAGE", "STATE", "DEFAULT", "COMPONENTS", "WHAT IT DOES"], rows, { color });
 }
 
 function formatJson(options: FeaturesOptions): string {

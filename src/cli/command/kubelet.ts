@@ -12,6 +12,7 @@ import {
   readKubeletConfiguration,
 } from "../../kubelet/configuration/kubelet-configuration.ts";
 import { createKubelet, maxApiConnections } from "../../kubelet/kubelet.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
 import { runtimeEndpointOption } from "../runtime-endpoint-option.ts";
 import { untilStopped } from "../until-stopped.ts";
@@ -120,6 +121,6 @@ function checkFeatureGates(text: string): string {
     parseFeatureGates(text);
     return text;
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+    throw new InvalidArgumentError(messageOf(error));
   }
 }

@@ -1,8 +1,9 @@
-import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { fetchSloReport } from "../../monitor/report/slo-report.ts";
 import { outputOption } from "../output-option.ts";
 import { renderSloReport } from "../printer/slo-report.ts";
+import { wantsColor } from "../printer/terminal-text.ts";
+import { readGivenFile } from "../read-given-file.ts";
 import { untilStopped } from "../until-stopped.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -34,18 +35,13 @@ export function configureReport(command: Command): void {
 async function runReport({ monitor, tokenFile, output }: ReportFlags): Promise<void> {
   if (!/^https?:$/.test(URL.canParse(monitor) ? new URL(monitor).protocol : ""))
     throw new UsageError(`--monitor: ${JSON.stringify(monitor)} is not a URL; write http://HOST:PORT`);
-  const token = tokenFile === undefined ? undefined : await readToken(tokenFile);
+  const token = (await readGivenFile("--token-file", tokenFile))?.toString().trim();
   await untilStopped(async (signal) => {
     const report = await fetchSloReport({ url: monitor, token, signal });
     process.stdout.write(
-      output === "json" ? `${JSON.stringify(report, null, 2)}\n` : renderSloReport(report),
+      output === "json"
+        ? `${JSON.stringify(report, null, 2)}\n`
+        : renderSloReport(report, { color: wantsColor(process.stdout) }),
     );
   });
-}
-
-async function readToken(file: string): Promise<string> {
-  const text = await readFile(file, "utf8").catch((error: Error) => {
-    throw new Error(`--token-file: ${error.message}`, { cause: error });
-  });
-  return text.trim();
 }

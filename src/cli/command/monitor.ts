@@ -1,4 +1,4 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -7,6 +7,7 @@ import { createClient } from "../../client/create-client.ts";
 import { createHttpTransport } from "../../client/http-transport.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { isLoopback } from "../../lib/http/loopback.ts";
 import {
   parseMonitorConfiguration,
   readMonitorConfiguration,
@@ -14,11 +15,11 @@ import {
 import { type CheckClusterDeps, checkCluster } from "../../monitor/foreign/check-cluster.ts";
 import { createClusterClock } from "../../monitor/foreign/cluster-clock.ts";
 import { createMonitorService } from "../../monitor/monitor-service.ts";
-import { isLoopback } from "../../monitor/server/loopback.ts";
 import { startMonitorServer } from "../../monitor/server/monitor-server.ts";
 import { openLmdbStore } from "../../store/lmdb/lmdb-store.ts";
 import { type ListenAddress, listenOption } from "../listen-option.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
+import { readGivenFile } from "../read-given-file.ts";
 import { untilStopped } from "../until-stopped.ts";
 import { UsageError } from "../usage-error.ts";
 import { configureReport } from "./monitor-report.ts";
@@ -44,7 +45,8 @@ export function configure(command: Command): void {
     .option(
       "--data-dir <directory>",
       "where it keeps what it has told, so that a restart does not tell it again",
-      join(homedir(), ".kindling", "monitor"),
+      // Not below ~/.kindling: a kindling up has its own monitor there, and reset removes it.
+      join(homedir(), ".kindling-monitor"),
     )
     .addOption(listenOption("127.0.0.1:9085"))
     .option("--config <file>", "labels to tell apart, limits, objectives and where traces go, as YAML")
@@ -118,8 +120,9 @@ async function checkUntilAnswered(deps: CheckClusterDeps, signal: AbortSignal): 
 }
 
 async function readTls({ tlsCertFile, tlsPrivateKeyFile }: MonitorFlags) {
-  if (tlsCertFile === undefined && tlsPrivateKeyFile === undefined) return undefined;
-  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined)
+  if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined))
     throw new UsageError("--tls-cert-file and --tls-private-key-file go together");
-  return { cert: await readFile(tlsCertFile), key: await readFile(tlsPrivateKeyFile) };
+  const cert = await readGivenFile("--tls-cert-file", tlsCertFile);
+  const key = await readGivenFile("--tls-private-key-file", tlsPrivateKeyFile);
+  return cert && key && { cert, key };
 }

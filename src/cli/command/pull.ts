@@ -14,7 +14,8 @@ import { parseReference } from "../../runtime/registry/reference.ts";
 import { outputOption } from "../output-option.ts";
 import { choosePullPrinter, type PullPrinter } from "../printer/pull-printer.ts";
 import type { PullView } from "../printer/pull-progress.ts";
-import { runtimeEndpointOption } from "../runtime-endpoint-option.ts";
+import { defaultRuntimeEndpoint, runtimeEndpointOption } from "../runtime-endpoint-option.ts";
+import { runtimeOfUp } from "../runtime-of-up.ts";
 import { untilStopped } from "../until-stopped.ts";
 
 interface PullFlags {
@@ -43,7 +44,7 @@ const granularities = {
 export function configure(command: Command): void {
   command
     .argument("<image>", "the image's name, such as busybox or registry.example.com/app:1")
-    .addOption(runtimeEndpointOption())
+    .addOption(runtimeEndpointOption(`that of kindling up where it runs, else ${defaultRuntimeEndpoint}`))
     .addOption(
       new Option("--granularity <kind>", "what reports are metered by")
         .choices(["time", "size", "none"])
@@ -63,7 +64,11 @@ export function configure(command: Command): void {
     .option("--creds <user:password>", "credentials for the registry (default: those of docker login)")
     .addOption(outputOption())
     .addHelpText("after", examples)
-    .action((image: string, flags: PullFlags) => untilStopped((signal) => pull(image, { flags, signal })));
+    .action(async (image: string, flags: PullFlags, self: Command) => {
+      const named = self.getOptionValueSource("runtimeEndpoint") !== "default";
+      const runtimeEndpoint = (!named && (await runtimeOfUp())?.endpoint) || flags.runtimeEndpoint;
+      await untilStopped((signal) => pull(image, { flags: { ...flags, runtimeEndpoint }, signal }));
+    });
 }
 
 async function pull(
@@ -152,7 +157,7 @@ function describe(
   { image, endpoint }: { image: string; endpoint: string },
 ): string {
   if (error.code === status.UNAVAILABLE && /No connection established/.test(error.details))
-    return `no runtime answers at ${endpoint}; start one with kindling runtime, or say where with --runtime-endpoint`;
+    return `no runtime answers at ${endpoint}; start one with kindling up or kindling runtime, or say where with --runtime-endpoint`;
   return `cannot pull ${image}: ${error.details}`;
 }
 

@@ -9,7 +9,9 @@ import { startRuntime } from "../../runtime/start-runtime.ts";
 import { claimDataDir } from "../../runtime/state/claim-data-dir.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
 import { defaultRuntimeEndpoint } from "../runtime-endpoint-option.ts";
+import { runtimeOfUp } from "../runtime-of-up.ts";
 import { untilStopped } from "../until-stopped.ts";
+import { UsageError } from "../usage-error.ts";
 
 type RuntimeFlags = Parameters<typeof loggerOf>[0] & {
   dataDir: string;
@@ -32,6 +34,17 @@ Examples:
   kindling runtime --driver host
   kindling runtime import busybox.tar
   kindling runtime build ./site --tag site:1`;
+
+const importExamples = `
+Examples:
+  kindling runtime import app.tar                        what docker save or skopeo wrote
+  kindling runtime import app.tar --tag app:test
+  kindling runtime --data-dir DIR import app.tar         where a kindling runtime keeps its data`;
+
+const buildExamples = `
+Examples:
+  kindling runtime build ./site --tag site:1
+  kindling runtime build ./root --tag app:test --cmd '["/bin/server", "--port", "8080"]' --env MODE=test`;
 
 export function configure(command: Command): void {
   addLogOptions(command)
@@ -61,18 +74,20 @@ export function configure(command: Command): void {
 
   command
     .command("import <file>")
-    .description("take in the images of a docker-archive or an OCI layout")
+    .description("take in the images of a docker-archive or an OCI layout, into kindling up where it runs")
     .option("--tag <reference>", "the name to give the image")
+    .addHelpText("after", importExamples)
     .action((file: string, flags: { tag?: string }) =>
       makeAndPrint(command, { kind: "import", path: resolve(file), tag: flags.tag }),
     );
   command
     .command("build <dir>")
-    .description("make an image of one layer from a directory")
+    .description("make an image of one layer from a directory, in kindling up where it runs")
     .requiredOption("--tag <reference>", "the image's name")
     .option("--entrypoint <json>", 'what it runs: /bin/server or ["/bin/server", "-v"]', parseWords)
     .option("--cmd <json>", "what it runs, or the arguments of its entry point", parseWords)
     .option("--env <NAME=value...>", "its environment")
+    .addHelpText("after", buildExamples)
     .action((dir: string, { tag, entrypoint, cmd, env }: BuildFlags) =>
       makeAndPrint(command, {
         kind: "build",
@@ -82,6 +97,7 @@ export function configure(command: Command): void {
 }
 
 async function serve(flags: RuntimeFlags): Promise<void> {
+  if (process.getuid?.() !== 0) throw new UsageError("containers need root: run it with sudo");
   await untilStopped(async (signal) => {
     const { dataDir, listen, driver, network, config } = flags;
     const runtime = await startRuntime({
@@ -100,10 +116,11 @@ async function serve(flags: RuntimeFlags): Promise<void> {
   });
 }
 
-/** The daemon does it where one runs; else it is done here, with the directory claimed for as long. */
+/** The daemon does it where one runs, `kindling up` too; else it is done here, with the directory claimed for as long. */
 async function makeAndPrint(command: Command, order: ImageOrder): Promise<void> {
   const flags: RuntimeFlags = command.opts();
-  const dataDir = resolve(flags.dataDir);
+  const named = command.getOptionValueSource("dataDir") !== "default";
+  const dataDir = resolve((!named && (await runtimeOfUp())?.dataDir) || flags.dataDir);
   const made = (await orderFromDaemon(dataDir, order)) ?? (await makeHere(dataDir, order));
   for (const { id, repoTags } of made) process.stdout.write(`${repoTags.join(" ") || "<none>"} ${id}\n`);
 }
@@ -122,7 +139,15 @@ async function makeHere(dataDir: string, order: ImageOrder) {
 /** A JSON array of strings, or one word. */
 function parseWords(text: string): string[] {
   if (!text.startsWith("[")) return [text];
-  const words: unknown = JSON.parse(text);
+  const words = parseJson(text);
   if (Array.isArray(words) && words.every((word) => typeof word === "string")) return words;
   throw new InvalidArgumentError('write it as a JSON array of strings: ["/bin/sh", "-c", "date"]');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

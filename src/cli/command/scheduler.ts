@@ -6,7 +6,7 @@ import { runComponent } from "../run-component.ts";
 
 type SchedulerFlags = MetricsFlags &
   Parameters<typeof loggerOf>[0] & {
-    kubeconfig: string;
+    kubeconfig?: string;
     schedulerName: string;
     leaderElect: boolean;
   };
@@ -19,7 +19,7 @@ Examples:
 
 export function configure(command: Command): void {
   addLogOptions(command)
-    .requiredOption("--kubeconfig <file>", "the API server, and who this scheduler is there")
+    .option("--kubeconfig <file>", "the API server; without it, that of the cluster this runs in")
     .option("--scheduler-name <name>", "the spec.schedulerName of its pods", "default-scheduler")
     .option("--leader-elect", "schedule only while holding the lease kube-system/kube-scheduler", false);
   addMetricsOptions(command).addHelpText("after", examples).action(runScheduler);

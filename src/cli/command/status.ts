@@ -29,7 +29,11 @@ async function show({ dataDir, output }: StatusFlags): Promise<void> {
   stdout.write(
     output === "json"
       ? `${JSON.stringify(statusJson(status), null, 2)}\n`
-      : renderStatus(status, { color: wantsColor(stdout), now: Date.now() }),
+      : renderStatus(status, {
+          color: wantsColor(stdout),
+          now: Date.now(),
+          isRoot: process.getuid?.() === 0,
+        }),
   );
   if (status.state !== "running" || status.problem !== undefined) throw new ToldError();
 }

@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { tmpdir } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { defaultFeatures } from "../../api/feature-gates.ts";
+import { checkContainers } from "../../cluster/check-containers.ts";
+import { findPortHolder } from "../../cluster/find-port-holder.ts";
 import type { RuntimeChoice } from "../../cluster/node.ts";
 import { defaultKubeletConfiguration } from "../../kubelet/configuration/kubelet-configuration.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -9,7 +12,9 @@ import { steps } from "../../tour/steps.ts";
 import { runTour } from "../../tour/tour.ts";
 import { sweepLeftovers } from "../../tour/tour-folder.ts";
 import { CleanUpFailure } from "../../tour/tour-ground.ts";
+import { explainStart } from "../explain-start.ts";
 import { formatTable } from "../printer/table.ts";
+import { wantsColor } from "../printer/terminal-text.ts";
 import { createTourPrinter } from "../printer/tour-printer.ts";
 import { untilStopped } from "../until-stopped.ts";
 import { UsageError } from "../usage-error.ts";
@@ -37,7 +42,7 @@ export function configure(command: Command): void {
     .addOption(
       new Option(
         "--runtime <runtime>",
-        "what runs containers (default: auto; simulated where one is not root)",
+        "what runs containers (default: auto; simulated where they cannot run, as without root)",
       ).choices(["auto", "oci", "host", "simulated"]),
     )
     .option("--step <number>", "show this one alone", parseStep)
@@ -49,10 +54,10 @@ export function configure(command: Command): void {
 }
 
 async function run(flags: TourFlags): Promise<void> {
-  if (flags.list) return void process.stdout.write(listSteps());
+  if (flags.list) return void process.stdout.write(listSteps(wantsColor(process.stdout)));
   if (flags.pause && !process.stdin.isTTY)
     throw new UsageError("--pause waits for Enter, and nobody is at a terminal: leave it out");
-  const runtime = chooseRuntime(flags.runtime);
+  const runtime = await chooseRuntime(flags.runtime);
   const chosen = steps
     .map((step, i) => ({ number: i + 1, step }))
     .filter(({ number }) => flags.step === undefined || number === flags.step);
@@ -78,8 +83,9 @@ async function run(flags: TourFlags): Promise<void> {
       paceMs: process.stdout.isTTY ? readingMs : 0,
       tell: printer.tell,
       pause: () => (flags.pause ? waitForEnter(signal) : Promise.resolve()),
-    }).catch((error: unknown) => {
-      if (!signal.aborted || error instanceof CleanUpFailure) throw error;
+    }).catch(async (error: unknown) => {
+      if (!signal.aborted || error instanceof CleanUpFailure)
+        throw await explainStart(error, { dataDir: tmpdir(), holderOf: findPortHolder });
       throw new Error("the tour was stopped; nothing of it is left");
     });
     const failed = outcomes.filter(({ problem }) => problem !== undefined).length;
@@ -99,11 +105,15 @@ function stopWithReader(): void {
   process.on("SIGHUP", stop);
 }
 
-function chooseRuntime(wanted: TourFlags["runtime"]): RuntimeChoice {
+async function chooseRuntime(wanted: TourFlags["runtime"]): Promise<RuntimeChoice> {
   const isRoot = process.getuid?.() === 0;
   if (wanted === "simulated" || (wanted === undefined && !isRoot)) return { kind: "simulated" };
   if (!isRoot) throw new UsageError("containers need root: run it with sudo, or with --runtime simulated");
-  return { kind: "own", driver: wanted ?? "auto" };
+  const driver = wanted ?? "auto";
+  const problem = await checkContainers(driver);
+  if (!problem?.fatal) return { kind: "own", driver };
+  if (wanted !== undefined) throw new Error(problem.sentence);
+  return { kind: "simulated" };
 }
 
 function parseStep(text: string): number {
@@ -112,10 +122,11 @@ function parseStep(text: string): number {
   throw new InvalidArgumentError(`there are steps 1 to ${steps.length}; see --list`);
 }
 
-function listSteps(): string {
+function listSteps(color: boolean): string {
   return formatTable(
     ["STEP", "SHOWS", "PROPOSAL"],
     steps.map(({ title, proposal }, i) => [String(i + 1), title, proposal]),
+    { color },
   );
 }
 

@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { usersKubeconfig } from "../../client/edit-kubeconfig.ts";
-import { checkCgroups } from "../../cluster/check-cgroups.ts";
+import { checkContainers } from "../../cluster/check-containers.ts";
 import type { RuntimeChoice } from "../../cluster/node.ts";
 import { startUp, type UpOptions } from "../../cluster/up.ts";
-import { announceUp } from "../announce-up.ts";
+import { findProgram } from "../../runtime/driver/find-program.ts";
+import { announceUp, sudoUserOf } from "../announce-up.ts";
 import { addControlPlaneOptions, type ControlPlaneFlags, runControlPlane } from "../control-plane.ts";
 import { type DashboardChoice, dashboardOption } from "../dashboard-option.ts";
 import { type NodeSections, readUpConfig } from "../up-config.ts";
@@ -67,8 +68,8 @@ async function runUp(command: Command): Promise<void> {
   const sections = await readUpConfig(command);
   const flags: UpFlags = command.opts();
   checkFlags(flags, sections);
-  const cgroups = flags.runtime.kind === "own" ? await checkCgroups(flags.runtime.driver) : undefined;
-  if (cgroups?.fatal) throw new Error(cgroups.sentence);
+  const problem = flags.runtime.kind === "own" ? await checkContainers(flags.runtime.driver) : undefined;
+  if (problem?.fatal) throw new Error(problem.sentence);
   const isDefault = (name: string) => command.getOptionValueSource(name) === "default";
   const temporary = flags.ephemeral && isDefault("dataDir");
   const chosen: UpFlags = {
@@ -92,7 +93,15 @@ async function runUp(command: Command): Promise<void> {
         ...sections,
         ...(merge && { merge }),
       }),
-    (up) => announceUp(up, { ephemeral, temporary, ...(cgroups && { warning: cgroups.sentence }) }),
+    (up) =>
+      announceUp(up, {
+        ephemeral,
+        temporary,
+        simulated: runtime.kind === "simulated",
+        hasKubectl: findProgram("kubectl") !== undefined,
+        ...(process.getuid?.() === 0 && { sudoUser: sudoUserOf(process.env) }),
+        ...(problem && { warning: problem.sentence }),
+      }),
   );
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
+import { StatusError } from "../../api/status-error.ts";
 import type { Client } from "../../client/client.ts";
 import { loadKubeconfig } from "../../client/cluster-access.ts";
 import { createClient } from "../../client/create-client.ts";
@@ -12,11 +13,13 @@ import { explainPod } from "../../monitor/explain/explain-pod.ts";
 import { explainStatefulSet } from "../../monitor/explain/explain-stateful-set.ts";
 import { gatherFacts, gatherSet } from "../../monitor/explain/gather-facts.ts";
 import { waterfall } from "../../monitor/explain/waterfall.ts";
+import { findNearby } from "../find-nearby.ts";
 import { outputOption } from "../output-option.ts";
 import { createRedraw } from "../printer/redraw.ts";
 import { wantsColor } from "../printer/terminal-text.ts";
 import { formatWhyJson } from "../printer/why-json.ts";
 import { renderWhy, type SetView, type WhyView } from "../printer/why-screen.ts";
+import { suggestTarget, type Target } from "../suggest-target.ts";
 import { untilStopped } from "../until-stopped.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -63,19 +66,40 @@ function defaultKubeconfig(): string {
 
 async function runWhy(target: string, flags: WhyFlags): Promise<void> {
   const wanted = parseTarget(target);
-  const access = await loadKubeconfig(flags.kubeconfig, { context: flags.context });
+  const access = await loadKubeconfig(flags.kubeconfig, { context: flags.context }).catch((error: Error) => {
+    const isMissing = error.cause instanceof Error && "code" in error.cause && error.cause.code === "ENOENT";
+    if (!isMissing) throw error;
+    throw new Error(`${error.message}; kindling up makes one, and --kubeconfig names another`, {
+      cause: error,
+    });
+  });
   const namespace = flags.namespace ?? access.namespace ?? "default";
   const client = createClient({ transport: createHttpTransport({ access }), userAgent: "kindling-why" });
   try {
-    await untilStopped((signal) => show(client, { ...flags, wanted, namespace }, signal));
+    await untilStopped((signal) =>
+      show(client, { ...flags, wanted, namespace }, signal).catch(async (error: unknown) => {
+        throw await explainFailure(error, { client, target: { ...wanted, namespace }, signal });
+      }),
+    );
   } finally {
     client.close();
   }
 }
 
-interface Target {
-  readonly kind: "pod" | "statefulset";
-  readonly name: string;
+/** With what to do next, where that is known. */
+async function explainFailure(
+  error: unknown,
+  at: { client: Client; target: Target & { namespace: string }; signal: AbortSignal },
+): Promise<unknown> {
+  const { client, target, signal } = at;
+  if (error instanceof TransportError)
+    return new Error(
+      `${error.message}; is the cluster running? kindling up starts Kindling's own, --kubeconfig names another`,
+      { cause: error },
+    );
+  if (!(error instanceof StatusError) || error.reason !== "NotFound") return error;
+  const there = await findNearby(client, target, signal);
+  return new Error(suggestTarget(target, target.namespace, there), { cause: error });
 }
 
 function parseTarget(text: string): Target {

@@ -50,6 +50,11 @@ test.each([
   expect(renderSloReport([slo(given)])).toContain(status);
 });
 
+test("in colours where they are wanted", () => {
+  const at = slo({ good: 9, total: 10, budgetLeft: 0 });
+  expect(renderSloReport([at], { color: true })).toContain("\x1b[31mbreached\x1b[0m   90%");
+});
+
 test("no objectives", () => {
   expect(renderSloReport([])).toBe(
     "This monitor has no objectives: write some into the file that it gets as --config.\n",

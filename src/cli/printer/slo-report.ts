@@ -1,14 +1,15 @@
 import type { SloView } from "../../monitor/feed/feed-message.ts";
 import { formatTable } from "./table.ts";
-import { printable } from "./terminal-text.ts";
+import { painter, printable, type Tone } from "./terminal-text.ts";
 
 /** Breaches by class, of one objective. */
 const shownClasses = 3;
 
 /** A row for each objective, and under those that were breached where the breaches come from. */
-export function renderSloReport(slos: readonly SloView[]): string {
+export function renderSloReport(slos: readonly SloView[], { color = false } = {}): string {
   if (slos.length === 0)
     return "This monitor has no objectives: write some into the file that it gets as --config.\n";
+  const paint = painter(color);
   const rows = slos.map((slo) => [
     slo.name,
     statusOf(slo),
@@ -21,17 +22,25 @@ export function renderSloReport(slos: readonly SloView[]): string {
   ]);
   const table = formatTable(
     ["NAME", "STATUS", "GOOD", "TARGET", "BUDGET LEFT", "BURN RATE", "BREACHES", "OBJECTIVE"],
-    rows.map((row) => row.map(oneLine)),
+    rows.map((row) =>
+      row.map(oneLine).map((cell, i) => (i === 1 ? paint(tones[cell] ?? "dim", cell) : cell)),
+    ),
+    { color },
   );
-  return [table, ...slos.filter(({ breaches }) => breaches.length > 0).map(renderBreaches)].join("\n");
+  return [
+    table,
+    ...slos.filter(({ breaches }) => breaches.length > 0).map((slo) => renderBreaches(slo, color)),
+  ].join("\n");
 }
 
-function renderBreaches({ name, breaches }: SloView): string {
+function renderBreaches({ name, breaches }: SloView, color: boolean): string {
   const rows = breaches
     .slice(0, shownClasses)
     .map(({ class: podClass, bad, total }) => [`  ${oneLine(podClass)}`, `${bad} of ${total}`]);
-  return `${oneLine(name)}: breaches are mostly of\n${formatTable(["  CLASS", "BREACHES"], rows)}`;
+  return `${oneLine(name)}: breaches are mostly of\n${formatTable(["  CLASS", "BREACHES"], rows, { color })}`;
 }
+
+const tones: Readonly<Record<string, Tone>> = { breached: "red", "at risk": "yellow", met: "green" };
 
 function statusOf({ total, budgetLeft, burnRate }: SloView): string {
   if (total === 0) return "no data";

@@ -24,7 +24,7 @@ const running: ClusterStatus = {
   containers: [],
   diskBytes: 2_097_152,
 };
-const render = (status: ClusterStatus, color = false) => renderStatus(status, { color, now });
+const render = (status: ClusterStatus, color = false) => renderStatus(status, { color, now, isRoot: true });
 
 test("a running cluster on one screen", () => {
   expect(render(running)).toBe(`● The cluster runs (pid 12, for 5m)
@@ -80,6 +80,13 @@ test.each([
   ["foreign", "○ /data is not the data directory of a cluster\n"],
 ] as const)("%s", (state, text) => {
   expect(render({ dataDir: "/data", state, containers: [], diskBytes: 0 })).toBe(text);
+});
+
+test("whoever is not root is told that what sudo started is root's", () => {
+  const status = { dataDir: "/data", state: "missing", containers: [], diskBytes: 0 } as const;
+  const said = "One that was started with sudo is root's: sudo kindling status\n";
+  expect(renderStatus(status, { color: false, now, isRoot: false })).toContain(said);
+  expect(renderStatus(status, { color: false, now, isRoot: true })).not.toContain(said);
 });
 
 test("JSON has a pid and an address only while it runs", () => {

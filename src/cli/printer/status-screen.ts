@@ -12,7 +12,7 @@ const mostContainers = 10;
 /** One screen about a cluster: does it run, where, what is in it, what is left of it. */
 export function renderStatus(
   status: ClusterStatus,
-  { color, now }: { readonly color: boolean; readonly now: number },
+  { color, now, isRoot }: { readonly color: boolean; readonly now: number; readonly isRoot: boolean },
 ): string {
   const paint = painter(color);
   const { dataDir, up, workload, problem, containers, diskBytes } = status;
@@ -23,6 +23,7 @@ export function renderStatus(
     if (status.state === "running" && up?.serving) {
       add("url", up.serving.url);
       add("kubeconfig", up.serving.kubeconfig);
+      if (up.serving.dashboard) add("dashboard", up.serving.dashboard);
     }
     add("data", `${dataDir} (${formatBytes(diskBytes)})`);
     if (up) {
@@ -45,7 +46,7 @@ export function renderStatus(
       if (containers.length > mostContainers) lines.push(`  and ${containers.length - mostContainers} more`);
     }
   }
-  const hint = hintFor(status);
+  const hint = hintFor(status, isRoot);
   if (hint) lines.push("", hint);
   return `${lines.join("\n")}\n`;
 }
@@ -92,11 +93,11 @@ function headline(
   }
 }
 
-function hintFor({ state, dataDir, containers }: ClusterStatus): string | undefined {
+function hintFor({ state, dataDir, containers }: ClusterStatus, isRoot: boolean): string | undefined {
   const where = `--data-dir ${dataDir}`;
   switch (state) {
     case "missing":
-      return `Start one: kindling up ${where}`;
+      return `Start one: kindling up ${where}${isRoot ? "" : "\nOne that was started with sudo is root's: sudo kindling status"}`;
     case "stopped":
       return containers.length > 0
         ? `Go on with it: kindling up ${where}. End them: kindling down --containers ${where}`

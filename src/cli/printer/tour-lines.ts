@@ -50,7 +50,8 @@ export function renderTourEvent(event: Told, options: ScreenOptions): string[] {
 function renderCluster(event: Extract<Told, { kind: "cluster" }>, options: ScreenOptions): string[] {
   const paint = painter(options.color);
   const { kubeconfig, runtime, simulated, tookMs } = event;
-  const note = "No container really runs here; all the rest is real. As root the tour runs them.";
+  const note =
+    "No container really runs here; all the rest is real. As root, and outside of an unprivileged container, the tour runs them.";
   return [
     ...paragraph(`Ready after ${seconds(tookMs)}. Containers: ${runtime}.`, options, ""),
     ...(simulated ? paragraph(note, options, "").map((line) => paint("yellow", line)) : []),

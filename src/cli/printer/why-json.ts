@@ -14,7 +14,7 @@ export function formatWhyJson({ pod, set }: WhyView): string {
   return `${JSON.stringify(said)}\n`;
 }
 
-function podJson({ facts: { pod, pulls }, explanation, spans }: PodPart) {
+function podJson({ facts: { pod, pulls, advice }, explanation, spans }: PodPart) {
   return {
     kind: "Pod",
     namespace: pod.metadata.namespace,
@@ -22,6 +22,7 @@ function podJson({ facts: { pod, pulls }, explanation, spans }: PodPart) {
     node: pod.spec?.nodeName,
     ...explanation,
     ...(pulls.length > 0 && { pulls }),
+    ...(advice.length > 0 && { advice }),
     spans: spans.map(({ name, startMs, endMs }) => ({
       name,
       start: new Date(startMs).toISOString(),

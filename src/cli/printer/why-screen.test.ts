@@ -17,7 +17,7 @@ const spans = [
 test("one screen: stage, way, reason, whether it heals, what to do, and the bars", () => {
   const view = {
     pod: {
-      facts: { pod, events: [], pulls: [], now },
+      facts: { pod, events: [], pulls: [], budgets: [], advice: [], now },
       explanation: {
         stage: "crashing",
         since: "2026-01-01T00:00:50Z",

@@ -19,7 +19,12 @@ export interface UpRecord {
   /** Other kubeconfigs that it was merged into, by this or an earlier `up`. */
   readonly mergedInto: readonly string[];
   /** Once it serves. */
-  readonly serving?: { readonly url: string; readonly kubeconfig: string };
+  readonly serving?: {
+    readonly url: string;
+    readonly kubeconfig: string;
+    /** The page's address, where there is one. */
+    readonly dashboard?: string;
+  };
 }
 
 export async function writeUpRecord(dataDir: string, record: UpRecord): Promise<void> {

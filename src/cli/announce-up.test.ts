@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { announceUp, sudoUserOf } from "./announce-up.ts";
+
+const up = {
+  url: "https://127.0.0.1:6443",
+  kubeconfig: "/root/.kindling/kubeconfig",
+  nodes: [{ name: "node-1", runtime: "driver oci" }],
+  dashboard: "http://127.0.0.1:6480",
+};
+const usual = { ephemeral: false, temporary: false, simulated: false, hasKubectl: true };
+
+test("says where it is, how to reach it, and how it ends", () => {
+  expect(announceUp(up, usual)).toBe(`The cluster is up at https://127.0.0.1:6443 with node-1 (driver oci)
+
+  export KUBECONFIG=/root/.kindling/kubeconfig
+  kubectl get pods --all-namespaces
+
+Dashboard  http://127.0.0.1:6480
+
+Ctrl-C stops it; the data stays and containers go on running.
+`);
+});
+
+test.each([
+  [{ sudoUser: "ana" }, "sudo install -m 600 -o ana /root/.kindling/kubeconfig ~/kindling.kubeconfig"],
+  [{ hasKubectl: false }, "There is no kubectl here"],
+  [{ simulated: true }, "Ctrl-C stops it; the data stays.\n"],
+  [{ simulated: true, ephemeral: true, temporary: true }, "Ctrl-C stops it, and with it its data.\n"],
+  [{ ephemeral: true, temporary: true }, "Ctrl-C stops it, and with it its containers and its data.\n"],
+  [{ ephemeral: true }, "Ctrl-C stops it, and with it its containers.\n"],
+  [{ warning: "There are no cgroups here." }, "(driver oci)\nThere are no cgroups here.\n"],
+])("%o", (how, says) => {
+  expect(announceUp(up, usual)).not.toContain(says);
+  expect(announceUp(up, { ...usual, ...how })).toContain(says);
+});
+
+test.each([
+  [undefined, undefined],
+  ["ana", "ana"],
+  ["root", undefined],
+  ["x; reboot", undefined],
+])("sudo of %s", (SUDO_USER, user) => {
+  expect(sudoUserOf({ ...(SUDO_USER && { SUDO_USER }) })).toBe(user);
+});

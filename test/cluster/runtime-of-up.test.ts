@@ -1,0 +1,41 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connectCri } from "../../src/cri/cri-client.ts";
+import { runKindling } from "../support/run-kindling.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { startUp, type UpProcess } from "../support/up-process.ts";
+
+const home = temporaryFolder();
+/** A variable that is set to nothing is not set. */
+const env = { HOME: home, CONTAINER_RUNTIME_ENDPOINT: "" };
+
+describe.skipIf(process.getuid?.() !== 0)("commands about images, beside a kindling up [needs root]", () => {
+  let up: UpProcess;
+  beforeAll(async () => {
+    up = await startUp(["--data-dir", join(home, ".kindling"), "--dashboard", "off"]);
+  });
+  afterAll(() => up?.kill("SIGTERM"));
+
+  async function kindling(...args: string[]) {
+    const run = await runKindling(args, { env });
+    return { code: await run.exit, ...run.output };
+  }
+
+  test("pull asks its runtime", async () => {
+    const { code, stderr } = await kindling("pull", "127.0.0.1:1/nothing:1");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^kindling: cannot pull 127\.0\.0\.1:1\/nothing:1: .*ECONNREFUSED/m);
+  });
+
+  test("runtime build gives it an image", async () => {
+    const site = join(home, "site");
+    await mkdir(site);
+    await writeFile(join(site, "index.html"), "hello");
+    expect(await kindling("runtime", "build", site, "--tag", "site:1")).toMatchObject({ code: 0 });
+    const cri = connectCri(`unix://${join(home, ".kindling/nodes/node-1/runtime.sock")}`);
+    const { images } = await cri.images.listImages({ filter: undefined });
+    cri.close();
+    expect(images.flatMap(({ repoTags }) => repoTags)).toContain("docker.io/library/site:1");
+  });
+});
