@@ -100,6 +100,12 @@ describe("prepareContainer", () => {
     );
   });
 
+  test("with two addresses the pod's is the one of the node's family, as its status has it", async () => {
+    const env = [{ name: "IPS", valueFrom: { fieldRef: { fieldPath: "status.podIPs" } } }];
+    const config = await prepare({ env }, { podIps: ["fd00::2", "10.0.0.2"] });
+    expect(config.envs[0]?.value.toString()).toBe("10.0.0.2,fd00::2");
+  });
+
   test("says which variables were left out", async () => {
     await prepare({ envFrom: [{ configMapRef: { name: "odd" } }] });
     expect(events).toMatchObject([{ type: "Warning", reason: "InvalidEnvironmentVariableNames" }]);

@@ -5,6 +5,7 @@ import type { EventRecorder } from "../../client/event-recorder.ts";
 import { criErrorText } from "../../cri/error-text.ts";
 import type { ContainerConfig, Mount } from "../../cri/generated/cri.ts";
 import { StartError } from "../start-error.ts";
+import { orderIps } from "../status/pod-addresses.ts";
 import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
 import { configError } from "./config-error.ts";
 import { buildContainerConfig } from "./container-config.ts";
@@ -71,7 +72,7 @@ export async function prepareContainer(
 async function prepare(deps: ContainerDeps, request: PrepareRequest): Promise<ContainerConfig> {
   const { pod, container, attempt } = request;
   const node = deps.node();
-  const podIps = pod.spec?.hostNetwork ? node.hostIps : request.podIps;
+  const podIps = pod.spec?.hostNetwork ? node.hostIps : orderIps(request.podIps, node.hostIps[0]);
   const [environment, imageUser] = await Promise.all([
     containerEnvironment(deps, { ...request, podIps, node }),
     deps.imageUser(request.imageRef, request.signal),
