@@ -32,19 +32,18 @@ export function invalid(field: string, value: unknown, detail: string): FieldErr
   };
 }
 
-export function duplicate(field: string, value: unknown): FieldError {
-  return { type: "FieldValueDuplicate", field, message: `Duplicate value: ${showValue(value)}` };
+export function duplicate(field: string, value: unknown, detail = ""): FieldError {
+  const message = withDetail(`Duplicate value: ${showValue(value)}`, detail);
+  return { type: "FieldValueDuplicate", field, message };
 }
 
-export function notFoundValue(field: string, value: unknown): FieldError {
-  return { type: "FieldValueNotFound", field, message: `Not found: ${showValue(value)}` };
+export function notFoundValue(field: string, value: unknown, detail = ""): FieldError {
+  return { type: "FieldValueNotFound", field, message: withDetail(`Not found: ${showValue(value)}`, detail) };
 }
 
+/** What is supported is named in the order given, which is upstream's: some of its lists are sorted, some are not. */
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
-  const list = [...supported]
-    .sort()
-    .map((item) => JSON.stringify(item))
-    .join(", ");
+  const list = supported.map((item) => JSON.stringify(item)).join(", ");
   return {
     type: "FieldValueNotSupported",
     field,

@@ -18,8 +18,13 @@ export function parseFieldSelector(text: string): FieldSelector {
       const parts = /^(.*?)(!=|==|=)(.*)$/s.exec(term);
       if (!parts) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
       const [, field = "", operator, value = ""] = parts;
-      return { field, operator: operator === "!=" ? "!=" : "=", value: unescapeValue(value) };
-    });
+      return {
+        field,
+        operator: operator === "!=" ? ("!=" as const) : ("=" as const),
+        value: unescapeValue(value),
+      };
+    })
+    .filter(({ field, value }) => field !== "" || value !== "");
 }
 
 /** Commas separate terms unless a backslash stands before them. */

@@ -13,7 +13,7 @@ export function hasPodResources(
   return kinds.some((kind) => Object.keys(spec?.resources?.[kind] ?? {}).some(isPodResource));
 }
 
-function isPodResource(name: string): boolean {
+export function isPodResource(name: string): boolean {
   return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
 }
 

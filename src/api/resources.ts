@@ -13,6 +13,8 @@ export interface Resource {
   readonly subresources: readonly Subresource[];
   /** Where objects are kept: two rows with one name serve the same objects under two API groups (events do). */
   readonly storedAs: string;
+  /** The warning that every answer about it carries. */
+  readonly deprecated?: string;
 }
 
 export type Subresource =
@@ -51,7 +53,13 @@ const core = rows("", "v1", [
   { plural: "secrets", kind: "Secret" },
   { plural: "serviceaccounts", kind: "ServiceAccount", shortNames: ["sa"], subresources: ["token"] },
   { plural: "services", kind: "Service", shortNames: ["svc"], categories: ["all"], subresources: ["status"] },
-  { plural: "endpoints", singular: "endpoints", kind: "Endpoints", shortNames: ["ep"] },
+  {
+    plural: "endpoints",
+    singular: "endpoints",
+    kind: "Endpoints",
+    shortNames: ["ep"],
+    deprecated: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+  },
   {
     plural: "persistentvolumes",
     kind: "PersistentVolume",

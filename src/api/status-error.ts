@@ -46,6 +46,8 @@ export class StatusError extends Error {
   readonly code: number;
   readonly reason: StatusReason;
   readonly details: StatusDetails | undefined;
+  /** For `Warning` headers. */
+  warnings: readonly string[] = [];
 
   constructor(code: number, reason: StatusReason, message: string, details?: StatusDetails) {
     super(message);
@@ -72,7 +74,7 @@ export class StatusError extends Error {
 type Named = Pick<Resource, "group" | "plural">;
 
 function detailsOf(resource: Named, name: string): StatusDetails {
-  return { name, ...(resource.group && { group: resource.group }), kind: resource.plural };
+  return { ...(name && { name }), ...(resource.group && { group: resource.group }), kind: resource.plural };
 }
 
 export function badRequest(message: string): StatusError {
@@ -103,9 +105,10 @@ export function pathNotFound(): StatusError {
   return new StatusError(404, "NotFound", "the server could not find the requested resource", {});
 }
 
-export function methodNotAllowed(resource: Named, verb: string): StatusError {
-  const message = `${verb} is not supported on resources of kind "${qualifiedName(resource)}"`;
-  return new StatusError(405, "MethodNotAllowed", message, detailsOf(resource, ""));
+/** The path is served, but not by this method. */
+export function methodNotAllowed(): StatusError {
+  const message = "the server does not allow this method on the requested resource";
+  return new StatusError(405, "MethodNotAllowed", message, {});
 }
 
 export function notAcceptable(accepted: readonly string[]): StatusError {
@@ -139,7 +142,7 @@ export function expired(message: string): StatusError {
 }
 
 export function requestTooLarge(message: string): StatusError {
-  return new StatusError(413, "RequestEntityTooLarge", message);
+  return new StatusError(413, "RequestEntityTooLarge", `Request entity too large: ${message}`);
 }
 
 export function unsupportedMediaType(message: string): StatusError {
@@ -156,9 +159,9 @@ export function invalidObject(
   const list = sentences.length === 1 ? sentences[0] : `[${sentences.join(", ")}]`;
   const kind = resource.group ? `${resource.kind}.${resource.group}` : resource.kind;
   return new StatusError(422, "Invalid", `${kind} "${name}" is invalid: ${list}`, {
-    name,
+    ...(name && { name }),
     ...(resource.group && { group: resource.group }),
-    kind: resource.kind,
+    ...(resource.kind && { kind: resource.kind }),
     causes: errors.map((error) => ({ reason: error.type, message: error.message, field: error.field })),
   });
 }
@@ -178,5 +181,8 @@ export function serviceUnavailable(message: string): StatusError {
 }
 
 export function timeout(message: string, causes?: StatusDetails["causes"]): StatusError {
-  return new StatusError(504, "Timeout", message, { ...(causes && { causes }), retryAfterSeconds: 1 });
+  return new StatusError(504, "Timeout", `Timeout: ${message}`, {
+    ...(causes && { causes }),
+    retryAfterSeconds: 1,
+  });
 }

@@ -7,6 +7,8 @@ export const versionInfo = {
   ...kubernetes,
   emulationMajor: kubernetes.major,
   emulationMinor: kubernetes.minor,
+  minCompatibilityMajor: kubernetes.major,
+  minCompatibilityMinor: String(Number(kubernetes.minor) - 1),
   gitVersion: `v${kubernetes.major}.${kubernetes.minor}.0+kindling-${packageJson.version}`,
   gitCommit: "",
   gitTreeState: "clean",

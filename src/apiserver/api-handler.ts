@@ -1,13 +1,14 @@
-import type { Resource } from "../api/resources.ts";
-import { methodNotAllowed, pathNotFound } from "../api/status-error.ts";
+import { findResource, type Resource } from "../api/resources.ts";
+import { methodNotAllowed, pathNotFound, StatusError } from "../api/status-error.ts";
 import type { Answer, ApiRequest, BytesAnswer, WatchAnswer } from "./api-request.ts";
+import { apiGroups } from "./discovery/api-resource.ts";
 import type { ObjectRef } from "./registry/registry.ts";
 import { wantsPretty } from "./representation/encode.ts";
 import { limitWarnings } from "./representation/limit-warnings.ts";
 import { negotiate } from "./representation/negotiate.ts";
 import { plainObject, render } from "./representation/render.ts";
 import { presenterFor } from "./representation/watch-presenter.ts";
-import type { ResourceRequest } from "./request-info.ts";
+import { parseRequest, type ResourceRequest } from "./request-info.ts";
 import {
   handleResource,
   type ResourceHandlerDeps,
@@ -39,15 +40,51 @@ export async function answerRequest(
   const { info } = request;
   if (info.kind === "path") {
     const page = await deps.page(request, info.path);
-    if (!page) throw pathNotFound();
-    return page;
+    if (page) return page;
+    const asked = parseRequest("GET", info.path, undefined);
+    if (asked?.kind === "resource" && isServed(asked)) throw methodNotAllowed();
+    if (isInServedGroup(info.path)) throw pathNotFound();
+    return noSuchPage;
   }
   const review = await deps.review(request, info);
   if (review) return rendered(deps, request, info.resource ?? reviewResource(info), async () => review);
-  if (!isServed(info)) throw pathNotFound();
+  if (isBindings(info)) {
+    if (info.verb !== "create") throw methodNotAllowed();
+    const { namespace } = info;
+    return rendered(deps, request, podResource, () =>
+      handleBinding(deps, request, { resource: podResource, namespace }),
+    );
+  }
+  if (!isServed(info)) {
+    if (servedGroups.has(info.group)) throw pathNotFound();
+    return noSuchPage;
+  }
   if (info.verb === "watch") return startWatch(deps, request, info);
   return rendered(deps, request, shownAs(info), () => answerServed(deps, request, info));
 }
+
+const podResource = findResource("", "v1", "pods") as Resource;
+
+/** The old way to bind a pod: nothing of it is stored or listed. */
+function isBindings({ group, version, plural, namespace, name }: ResourceRequest): boolean {
+  return group === "" && version === "v1" && plural === "bindings" && namespace !== "" && name === "";
+}
+
+const servedGroups = new Set(apiGroups().map(({ name }) => name));
+
+/** Discovery of a version that its group does not have. */
+function isInServedGroup(path: string): boolean {
+  const [, prefix, group = ""] = path.split("/");
+  return prefix === "api" ? group !== "" : prefix === "apis" && group !== "" && servedGroups.has(group);
+}
+
+/** What lies outside of all that is served: Go's own words for it. */
+const noSuchPage: BytesAnswer = {
+  kind: "bytes",
+  status: 404,
+  headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
+  body: "404 page not found\n",
+};
 
 /** The kind whose columns a table of the answer has. */
 function shownAs({ resource, subresource }: ServedRequest): Resource {
@@ -65,7 +102,7 @@ export function answerAtOnce(
   const { info, query, headers } = request;
   if (info.kind !== "resource" || info.verb !== "get" || info.subresource !== "" || !info.resource)
     return undefined;
-  if (deps.reader.shared || query.size > 0 || !isServed(info)) return undefined;
+  if (deps.reader.shared || query.size > 0 || info.resource.deprecated || !isServed(info)) return undefined;
   const { resource, name } = info;
   const { as, format, pretty } = negotiate(headers.accept);
   if (as !== "object" || format !== "json" || pretty || wantsPretty({ userAgent: headers["user-agent"] }))
@@ -87,7 +124,7 @@ function answerServed(deps: ApiHandlerDeps, request: ApiRequest, info: ServedReq
   const { resource, verb } = info;
   const ref: ObjectRef = { resource, namespace: resource.namespaced ? info.namespace : "", name: info.name };
   const onlyCreate = () => {
-    if (verb !== "create") throw methodNotAllowed(resource, verb);
+    if (verb !== "create") throw methodNotAllowed();
   };
   switch (info.subresource) {
     case "scale":
@@ -104,7 +141,7 @@ function answerServed(deps: ApiHandlerDeps, request: ApiRequest, info: ServedReq
       onlyCreate();
       return deps.issueToken(request, ref);
     case "status":
-      if (verb !== "get" && verb !== "update" && verb !== "patch") throw methodNotAllowed(resource, verb);
+      if (verb !== "get" && verb !== "update" && verb !== "patch") throw methodNotAllowed();
       return handleResource(deps, request, info);
     default:
       return handleResource(deps, request, info);
@@ -121,10 +158,11 @@ async function rendered(
   // Before anything is done: a write whose answer the client cannot read is not made.
   const representation = negotiate(headers.accept);
   const includeObject = parseIncludeObject(query.get("includeObject"));
-  const answer = await ask();
+  const { deprecated } = resource;
+  const answer = await (deprecated ? ask().catch(alsoWarning(deprecated)) : ask());
   if (answer.kind === "watch") throw new Error("a watch is not rendered");
   if (answer.kind === "bytes") return answer;
-  const { warnings, ...bytes } = await render(answer, {
+  const { warnings = [], ...bytes } = await render(answer, {
     resource,
     representation,
     includeObject,
@@ -132,7 +170,15 @@ async function rendered(
       representation.pretty || wantsPretty({ pretty: query.get("pretty"), userAgent: headers["user-agent"] }),
     now: deps.clock.now(),
   });
-  return warnings ? { ...bytes, warnings: limitWarnings(warnings) } : bytes;
+  if (!deprecated && warnings.length === 0) return bytes;
+  return { ...bytes, warnings: limitWarnings(deprecated ? [deprecated, ...warnings] : warnings) };
+}
+
+function alsoWarning(warning: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof StatusError) error.warnings = [warning, ...error.warnings];
+    throw error;
+  };
 }
 
 function startWatch(deps: ApiHandlerDeps, request: ApiRequest, info: ServedRequest): WatchAnswer {

@@ -23,6 +23,7 @@ import type { StaticTokens } from "./auth/token/token-file.ts";
 import { boundObjects, createTokenObjects } from "./auth/token/token-objects.ts";
 import { aggregateClusterRoles } from "./bootstrap/aggregate-cluster-roles.ts";
 import { bootstrapCluster } from "./bootstrap/bootstrap-cluster.ts";
+import { keepApiService } from "./bootstrap/keep-api-service.ts";
 import { namespaceDefaults } from "./bootstrap/namespace-defaults.ts";
 import { loadWatchCache } from "./cache/watch-cache.ts";
 import { createDiscoveryHandler } from "./discovery/discovery-handler.ts";
@@ -174,6 +175,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       }),
     };
     await bootstrapCluster(handler, { port, advertised: advertisedAddress(host) });
+    keepApiService(handler, port, logger);
     health.setReady();
     logger.info("serving", { url });
     return { url, answer: door.answer, close };

@@ -84,7 +84,7 @@ export function parseRequest(
   };
 }
 
-const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+const methods = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 
 const namespaceSubresources = new Set(["status", "finalize"]);
 

@@ -1,25 +1,26 @@
 import type { KubeObject } from "../api/objects.ts";
 import type { Resource } from "../api/resources.ts";
 import { decodeBody } from "../api/schema/decode-body.ts";
-import { methodNotAllowed, pathNotFound } from "../api/status-error.ts";
+import { methodNotAllowed, pathNotFound, StatusError } from "../api/status-error.ts";
 import type { Answer, ApiRequest } from "./api-request.ts";
 import type { ObjectReader } from "./registry/object-reader.ts";
 import { parseObjectSelector } from "./registry/object-selector.ts";
 import type { ObjectRef } from "./registry/registry.ts";
 import { bodyAsJson } from "./representation/body-as-json.ts";
+import { limitWarnings } from "./representation/limit-warnings.ts";
 import { toStoredKind } from "./representation/present-json.ts";
 import type { ResourceRequest } from "./request-info.ts";
 import { createObject } from "./verb/create.ts";
 import { deleteObject } from "./verb/delete.ts";
 import { deleteCollection } from "./verb/delete-collection.ts";
 import { getObject } from "./verb/get.ts";
-import { listObjects } from "./verb/list.ts";
+import { listObjects, waitForRevision } from "./verb/list.ts";
 import { patchObject } from "./verb/patch.ts";
-import { parseListOptions, parseWatchOptions } from "./verb/read-options.ts";
+import { parseListOptions, parseWatchOptions, revisionParameter } from "./verb/read-options.ts";
 import { replaceObject } from "./verb/update.ts";
 import type { WatchRequest } from "./verb/watch.ts";
 import type { WriteDeps } from "./verb/write-deps.ts";
-import { parseDeleteOptions, parseDryRun, parseFieldValidation, readPatch } from "./verb/write-options.ts";
+import { parseDeleteOptions, parseWriteOptions, readPatch, type WriteOptions } from "./verb/write-options.ts";
 
 export interface ResourceHandlerDeps extends WriteDeps {
   readonly reader: ObjectReader;
@@ -41,40 +42,53 @@ export async function handleResource(
 
   switch (info.verb) {
     case "get":
+      if (request.query.has("resourceVersion"))
+        await waitForRevision(deps.reader, revisionParameter(request.query) ?? 0);
       return getObject(deps.registry, ref);
     case "list":
       return listObjects(deps.reader, listRequest(deps, request, info));
     case "create": {
-      if (info.name) throw methodNotAllowed(resource, "create");
-      const { object, warnings } = await readObject(request, resource);
-      const dryRun = parseDryRun(request.query);
-      return createObject(deps, {
+      if (info.name) throw methodNotAllowed();
+      const options = parseWriteOptions(request.query, "CreateOptions");
+      const { object, warnings } = await readObject(request, resource, options);
+      const { dryRun } = options;
+      const { namespace } = info;
+      const created = createObject(deps, {
         resource,
-        namespace: info.namespace,
+        namespace,
         object,
         user: request.user,
         dryRun,
         warnings,
       });
+      return warnings.length > 0 ? withWarnings(created, warnings) : created;
     }
     case "update": {
-      if (!info.name) throw methodNotAllowed(resource, "update");
-      const { object, warnings } = await readObject(request, resource);
-      const dryRun = parseDryRun(request.query);
-      return replaceObject(deps, { ref, subresource, object, user: request.user, dryRun, warnings });
-    }
-    case "patch":
-      if (!info.name) throw methodNotAllowed(resource, "patch");
-      return patchObject(deps, {
+      if (!info.name) throw methodNotAllowed();
+      const options = parseWriteOptions(request.query, "UpdateOptions");
+      const { object, warnings } = await readObject(request, resource, options);
+      const { dryRun } = options;
+      const replaced = replaceObject(deps, {
         ref,
         subresource,
-        patch: await readPatch(request),
+        object,
         user: request.user,
-        dryRun: parseDryRun(request.query),
+        dryRun,
+        warnings,
       });
+      return warnings.length > 0 ? withWarnings(replaced, warnings) : replaced;
+    }
+    case "patch": {
+      if (!info.name) throw methodNotAllowed();
+      const options = parseWriteOptions(request.query, "PatchOptions");
+      const patch = await readPatch(request, options);
+      return patchObject(deps, { ref, subresource, patch, user: request.user, dryRun: options.dryRun });
+    }
     case "delete":
       return deleteObject(deps, { ref, options: await parseDeleteOptions(request), user: request.user });
     case "deletecollection": {
+      // Nobody deletes all namespaces at once.
+      if (resource.plural === "namespaces") throw methodNotAllowed();
       const options = await parseDeleteOptions(request);
       const found = await listObjects(deps.reader, listRequest(deps, request, info));
       if (found.kind !== "list") throw new Error("a list answered with something else");
@@ -107,16 +121,29 @@ function listRequest(deps: ResourceHandlerDeps, request: ApiRequest, info: Serve
   return { resource, namespace, selector, options: parseListOptions(request.query) };
 }
 
-async function readObject(request: ApiRequest, resource: Resource) {
+async function readObject(
+  request: ApiRequest,
+  resource: Resource,
+  { fieldValidation }: Pick<WriteOptions, "fieldValidation">,
+) {
   const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
-  const fieldValidation = parseFieldValidation(request.query);
   const { object, warnings } = decodeBody<KubeObject>(resource, text, { fieldValidation });
   object.metadata ??= {};
   return { object: toStoredKind(object, resource), warnings };
 }
 
+/** A field that is not known may be why the object is not valid. */
+async function withWarnings(answer: Promise<Answer>, warnings: readonly string[]): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof StatusError) error.warnings = limitWarnings(warnings);
+    throw error;
+  }
+}
+
 /** Without a namespace there is only the list of all objects; one object has no path there. */
-function refuseAcrossNamespaces({ resource, verb, name }: ServedRequest): void {
+function refuseAcrossNamespaces({ verb, name }: ServedRequest): void {
   if (name) throw pathNotFound();
-  if (verb !== "list" && verb !== "watch") throw methodNotAllowed(resource, verb);
+  if (verb !== "list" && verb !== "watch") throw methodNotAllowed();
 }

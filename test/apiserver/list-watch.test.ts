@@ -111,14 +111,14 @@ describe("list", () => {
       expect(future.status).toBe(504);
       expect(future.json<Status>().message).toContain("Too large resource version");
     }
-    for (const bad of [
-      "resourceVersion=x",
-      "resourceVersionMatch=Exact",
-      "limit=-1",
-      "continue=nonsense",
-      "resourceVersion=1&resourceVersionMatch=Nope",
-    ]) {
-      expect((await server.call("GET", `${path}?${bad}`)).status, bad).toBe(400);
+    for (const [bad, code] of [
+      ["resourceVersion=x", 400],
+      ["limit=x", 400],
+      ["continue=nonsense", 400],
+      ["resourceVersionMatch=Exact", 422],
+      ["resourceVersion=1&resourceVersionMatch=Nope", 422],
+    ] as const) {
+      expect((await server.call("GET", `${path}?${bad}`)).status, bad).toBe(code);
     }
   });
 

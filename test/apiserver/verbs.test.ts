@@ -349,9 +349,8 @@ describe("delete", () => {
 
 describe("paths", () => {
   test.each([
-    ["GET", "/nope", 404],
     ["GET", "/api/v1/nope", 404],
-    ["GET", "/apis/nope.io/v1/things", 404],
+    ["GET", "/apis/apps/v9/things", 404],
     ["GET", `${configMaps}/missing`, 404],
     ["POST", `${configMaps}/named`, 405],
     ["GET", `${configMaps}/x/nope`, 404],
@@ -359,9 +358,25 @@ describe("paths", () => {
     ["GET", "/api/v1/pods/x", 404],
     ["POST", "/api/v1/pods", 405],
     ["DELETE", "/api/v1/pods", 405],
+    ["DELETE", "/api/v1/namespaces", 405],
+    ["OPTIONS", `${configMaps}/x`, 405],
   ])("%s %s is %i", async (method, path, code) => {
     const response = await server.call(method, path, method === "POST" ? { body: {} } : {});
     expect(response.status).toBe(code);
     expect(response.json<Status>()).toMatchObject({ kind: "Status", status: "Failure", code });
   });
+
+  test.each(["/nope", "/apis/nope.io/v1/things"])("%s is nobody's", async (path) => {
+    expect(await server.call("GET", path)).toMatchObject({ status: 404, text: "404 page not found\n" });
+  });
+});
+
+test("the kubernetes service comes back when it is deleted", async () => {
+  const path = "/api/v1/namespaces/default/services/kubernetes";
+  const before = await server.json("GET", path);
+  await server.json("DELETE", path);
+  await expect.poll(async () => (await server.call("GET", path)).status).toBe(200);
+  const after = await server.json<KubeObject & { spec: object }>("GET", path);
+  expect(after.metadata.uid).not.toBe(before.metadata.uid);
+  expect(after.spec).toMatchObject({ clusterIP: "10.96.0.1" });
 });

@@ -156,3 +156,15 @@ test("a template gets no more than every pod needs", () => {
   expect(template.spec.containers[0]?.ports).toEqual([{ containerPort: 80, protocol: "TCP" }]);
   expect(template.spec).not.toHaveProperty("enableServiceLinks");
 });
+
+test.each<[object, object, object]>([
+  [{ limits: { cpu: "1", memory: "1Gi" } }, {}, { cpu: "1", memory: "1Gi" }],
+  [
+    { limits: { cpu: "4" } },
+    { requests: { cpu: "2" }, limits: { memory: "1Gi" } },
+    { cpu: "2", memory: "1Gi" },
+  ],
+  [{ limits: { cpu: "4" }, requests: { cpu: "3" } }, { requests: { cpu: "2" } }, { cpu: "3" }],
+])("what a pod as a whole asks for: %j over %j", (pod, container, expected) => {
+  expect(defaulted({ resources: pod }, { resources: container }).resources?.requests).toEqual(expected);
+});

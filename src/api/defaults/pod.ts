@@ -1,5 +1,7 @@
 import type { Container, Pod, PodSpec } from "../objects.ts";
 import { containersOf } from "../pod-containers.ts";
+import { containerTotals, isPodResource } from "../pod-resources.ts";
+import { formatQuantity } from "../quantity.ts";
 import { defaultContainer } from "./container.ts";
 import { defaultResourceList, defaultResourceRequirements } from "./resource-list.ts";
 import { defaultVolume } from "./volume.ts";
@@ -33,7 +35,29 @@ export function defaultPod(pod: Pod): void {
     defaultRequests(container);
     if (spec.hostNetwork) defaultHostPorts(container);
   }
+  if (spec.resources) defaultPodResources(spec, spec.resources);
   defaultPodIps(pod);
+}
+
+type Requirements = NonNullable<PodSpec["resources"]>;
+
+/** A pod that limits what its containers share asks for what they ask for, else for the limit. */
+function defaultPodResources(spec: PodSpec, resources: Requirements): void {
+  const { limits = {}, requests = {} } = resources;
+  if (Object.keys({ ...limits, ...requests }).length === 0) return;
+  for (const [name, amount] of containerTotals(spec, "limits")) {
+    if (isHugePages(name) && !(name in requests)) limits[name] ??= formatQuantity(amount);
+  }
+  if (Object.keys(limits).length === 0) return;
+  for (const [name, amount] of containerTotals(spec, "requests")) {
+    if (isPodResource(name) && !isHugePages(name)) requests[name] ??= formatQuantity(amount);
+  }
+  for (const name in limits) if (isPodResource(name)) requests[name] ??= limits[name] ?? "0";
+  Object.assign(resources, { limits, ...(Object.keys(requests).length > 0 && { requests }) });
+}
+
+function isHugePages(name: string): boolean {
+  return name.startsWith("hugepages-");
 }
 
 /** A port of a pod on the host's network is a port of the host. */

@@ -5,6 +5,7 @@ import { defaultPodTemplate } from "./pod-template.ts";
 
 export function defaultStatefulSet({ spec }: StatefulSet): void {
   if (!spec) return;
+  spec.serviceName ??= "";
   spec.podManagementPolicy ||= "OrderedReady";
   spec.updateStrategy ??= {};
   if (!spec.updateStrategy.type) {

@@ -63,7 +63,7 @@ export function parsePatch(
       strictErrors: strictErrors.map((error) => prefix + error),
     };
   } catch (error) {
-    if (error instanceof SyntaxError) throw badRequest(`error decoding patch: ${goSyntaxError(error, text)}`);
+    if (error instanceof SyntaxError) throw undecodable(type, goSyntaxError(error, text));
     throw toStatusError(error);
   }
 }
@@ -72,9 +72,11 @@ function bodyOf(type: Patch["type"], value: unknown): PatchBody {
   if (type === "json" && Array.isArray(value)) return { type, value };
   if (type !== "json" && isJsonObject(value)) return { type, value };
   const target = type === "json" ? "[]handlers.jsonPatchOp" : "map[string]interface {}";
-  throw badRequest(
-    `error decoding patch: json: cannot unmarshal ${jsonKind(value)} into Go value of type ${target}`,
-  );
+  throw undecodable(type, `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${target}`);
+}
+
+function undecodable(type: Patch["type"], reason: string): StatusError {
+  return badRequest(type === "strategic" ? reason : `error decoding patch: ${reason}`);
 }
 
 function unknownOperationFields(value: unknown): string[] {

@@ -20,7 +20,7 @@ describe("decodeBody", () => {
     ],
     [
       "[]",
-      "the object provided is unrecognized (must be of type Pod): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string; Kind string } (5b5d)",
+      'the object provided is unrecognized (must be of type Pod): couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (5b5d)',
     ],
     [
       "x",
@@ -32,11 +32,11 @@ describe("decodeBody", () => {
     ],
     [
       '{"apiVersion":"apps/v1"}',
-      "the API version in the data (apps/v1) does not match the expected API version (v1)",
+      'Pod in version "v1" cannot be handled as a Pod: no kind "Pod" is registered for version "apps/v1" in scheme "pkg/api/legacyscheme/scheme.go:30"',
     ],
     [
       '{"kind":"ConfigMap","apiVersion":"v1"}',
-      'ConfigMap in version "v1" cannot be handled as a Pod: converting (v1.ConfigMap) to (v1.Pod): unknown conversion',
+      'ConfigMap in version "v1" cannot be handled as a Pod: converting (v1.ConfigMap) to (core.Pod): unknown conversion',
     ],
     [
       '{"kind":"Nope","apiVersion":"v1"}',

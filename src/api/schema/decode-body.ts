@@ -21,14 +21,16 @@ export function decodeBody<T = KubeObject>(
 ): DecodedBody<T> {
   const value = parseBody(expected, text);
   const given = kindOf(expected, value, text);
+  const refusal = otherKind(given, expected);
+  if (refusal) throw unhandled(given, expected, refusal);
+  // Events have two groups, which stand for the same objects.
   if (given.group !== expected.group || given.version !== expected.version) {
     throw badRequest(
       `the API version in the data (${apiVersionOf(given)}) does not match the expected API version (${apiVersionOf(expected)})`,
     );
   }
-  if (given.kind !== expected.kind) throw unhandled(given, expected, otherKind(given, expected));
   try {
-    const { object, unknownFields } = decodeObject(definitionName(expected), value);
+    const { object, unknownFields } = decodeObject(definitionName(expected), value ?? {});
     const strictErrors = listStrictErrors({ unknownFields, text, value }, options.fieldValidation);
     if (options.fieldValidation === "Strict" && strictErrors.length > 0) {
       throw new DecodeError(strictDecodingError(strictErrors));
@@ -50,14 +52,17 @@ function parseBody(expected: GroupVersionKind, text: string): unknown {
   }
 }
 
+const typeMeta =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
 /** The kind that the body says it is; what it leaves out is as expected. */
 function kindOf(expected: GroupVersionKind, value: unknown, text: string): GroupVersionKind {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    const target = "struct { APIVersion string; Kind string }";
+  if (value === null) return expected;
+  if (typeof value !== "object" || Array.isArray(value)) {
     throw unrecognized(
       expected,
       text,
-      `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${target}`,
+      `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${typeMeta}`,
     );
   }
   const { apiVersion, kind } = value as { apiVersion?: unknown; kind?: unknown };
@@ -72,12 +77,21 @@ function kindOf(expected: GroupVersionKind, value: unknown, text: string): Group
   return { group, version, kind: (kind as string | null) || expected.kind };
 }
 
-function otherKind(given: GroupVersionKind, expected: GroupVersionKind): string {
+/** Why the one cannot be taken for the other. */
+function otherKind(given: GroupVersionKind, expected: GroupVersionKind): string | undefined {
   if (hasDefinition(definitionName(given))) {
-    return `converting (${given.version}.${given.kind}) to (${expected.version}.${expected.kind}): unknown conversion`;
+    const target = internalName(expected);
+    if (internalName(given) === target) return undefined;
+    return `converting (${given.version}.${given.kind}) to (${target}): unknown conversion`;
   }
   const version = JSON.stringify(apiVersionOf(given));
   return `no kind ${JSON.stringify(given.kind)} is registered for version ${version} in scheme "pkg/api/legacyscheme/scheme.go:30"`;
+}
+
+/** `core.Pod`: what upstream calls a kind whatever its version. */
+function internalName({ group, kind }: GroupVersionKind): string {
+  const home = group === "" || group === "events.k8s.io" ? "core" : group.split(".", 1)[0];
+  return `${home}.${kind}`;
 }
 
 function unhandled(given: GroupVersionKind, expected: GroupVersionKind, reason: string): StatusError {

@@ -3,6 +3,7 @@ import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
 import { configKeyProblems } from "../names.ts";
 import type { Wire } from "../objects.ts";
+import { goSyntaxError } from "../schema/go-syntax-error.ts";
 import { Report } from "./report.ts";
 
 type ConfigMap = Wire<k8s.V1ConfigMap>;
@@ -25,7 +26,8 @@ export function validateConfigMap({ data = {}, binaryData = {} }: ConfigMap): Fi
     at.problems(`binaryData[${key}]`, key, configKeyProblems(key));
     bytes += Buffer.byteLength(binaryData[key] ?? "", "base64");
   }
-  if (bytes > maxBytes) at.tooLong("", maxBytes);
+  // The object as a whole: upstream's path without a field prints so.
+  if (bytes > maxBytes) at.tooLong("[]", maxBytes);
   return at.errors;
 }
 
@@ -95,7 +97,7 @@ function validateSecretType({ type = "", metadata }: Secret, data: Record<string
   }
 }
 
-/** Says what Go's parser says, as far as that gives nothing away. */
+/** Says what Go's parser says: no more of the secret than one character. */
 function jsonObjectProblem(text: string): string | undefined {
   if (text.trim() === "") return "unexpected end of JSON input";
   try {
@@ -103,7 +105,7 @@ function jsonObjectProblem(text: string): string | undefined {
     if (typeof value === "object" && !Array.isArray(value)) return undefined;
     const kind = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
     return `json: cannot unmarshal ${kind} into Go value of type map[string]interface {}`;
-  } catch {
-    return "invalid character looking for beginning of value";
+  } catch (error) {
+    return error instanceof SyntaxError ? goSyntaxError(error, text) : String(error);
   }
 }

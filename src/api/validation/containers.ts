@@ -10,8 +10,8 @@ export function validateAllContainers(spec: PodSpec, at: Report, pod: PodFacts):
   if (!spec.containers?.length) at.required("containers");
   at.each("containers", spec.containers, (container, place) => {
     validateContainer(container, place, pod);
-    if (names.has(container.name)) place.duplicate("name", container.name);
-    names.add(container.name);
+    if (names.has(container.name ?? "")) place.duplicate("name", container.name ?? "");
+    names.add(container.name ?? "");
     validateHandlers(container, place, pod);
     validateRestartRules(container, place);
     validateHostPorts(container, place, hostPorts);
@@ -19,8 +19,8 @@ export function validateAllContainers(spec: PodSpec, at: Report, pod: PodFacts):
 
   at.each("initContainers", spec.initContainers, (container, place) => {
     validateInitContainer(container, place, pod);
-    if (names.has(container.name)) place.duplicate("name", container.name);
-    names.add(container.name);
+    if (names.has(container.name ?? "")) place.duplicate("name", container.name ?? "");
+    names.add(container.name ?? "");
   });
   if (spec.ephemeralContainers) validateEphemeralContainers(spec.ephemeralContainers, at, { pod, names });
 }
@@ -72,8 +72,8 @@ function validateEphemeralContainers(
   at.each("ephemeralContainers", containers, (container, place) => {
     validateContainer(container, place, pod);
     validateImage(container, place);
-    if (names.has(container.name)) place.duplicate("name", container.name);
-    names.add(container.name);
+    if (names.has(container.name ?? "")) place.duplicate("name", container.name ?? "");
+    names.add(container.name ?? "");
     const target = container.targetContainerName;
     if (target && !targets.has(target)) place.notFound("targetContainerName", target);
     const refuse = (field: string) => place.forbidden(field, "cannot be set for an Ephemeral Container");

@@ -16,7 +16,7 @@ type Deployment = Wire<k8s.V1Deployment>;
 type ReplicaSet = Wire<k8s.V1ReplicaSet>;
 
 // Upstream uses these names for both kinds.
-const names = { emptySelector: "deployment", deadline: "ReplicaSet" };
+const names = { emptySelector: "deployment", deadline: "ReplicaSet", unreadable: "invalid label selector" };
 
 export function validateDeployment({ spec }: Deployment): FieldError[] {
   const at = new Report("spec");
@@ -64,10 +64,10 @@ export function validateDeploymentUpdate(next: Deployment, current: Deployment):
 export function validateDeploymentStatusUpdate(next: Deployment, current: Deployment): FieldError[] {
   const at = new Report("status");
   const { replicas, updatedReplicas, readyReplicas, availableReplicas, ...rest } = next.status ?? {};
+  at.nonNegative("observedGeneration", rest.observedGeneration);
   validateReplicaCounts({ replicas, updatedReplicas, readyReplicas, availableReplicas }, at, {
     readyName: "readyReplicas",
   });
-  at.nonNegative("observedGeneration", rest.observedGeneration);
   at.nonNegative("unavailableReplicas", rest.unavailableReplicas);
   at.nonNegative("terminatingReplicas", rest.terminatingReplicas);
   at.nonNegative("collisionCount", rest.collisionCount);

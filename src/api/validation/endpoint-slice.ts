@@ -63,7 +63,12 @@ function validateEndpoint(endpoint: k8s.V1Endpoint, at: Report, addressType: str
   else if (addresses.length > maxAddresses) at.tooMany("addresses", addresses.length, maxAddresses);
   at.each("addresses", addresses, (address, place) => {
     if (addressType === "FQDN") validateFqdn(address, place);
-    else if (addressType === "IPv4" || addressType === "IPv6") validateIp(address, place, addressType);
+    else if (addressType === "IPv4" || addressType === "IPv6") {
+      validateIp(address, place, addressType);
+      // Upstream does not say which of them it is.
+      if (ipProblems(address).length === 0 && ipFamilyOf(address) !== addressType)
+        at.invalid("addresses", address, `must be an ${addressType} address`);
+    }
   });
   if (nodeName !== undefined) at.problems("nodeName", nodeName, dnsSubdomainProblems(nodeName));
   if (hostname !== undefined) at.problems("hostname", hostname, dnsLabelProblems(hostname));
@@ -78,7 +83,6 @@ function validateIp(address: string, at: Report, family: "IPv4" | "IPv6"): void 
     at.problems("", address, problems);
     return;
   }
-  if (ipFamilyOf(address) !== family) at.invalid("", address, `must be an ${family} address`);
   at.problems("", address, endpointIpProblems(address));
 }
 

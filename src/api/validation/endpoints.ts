@@ -45,7 +45,7 @@ function validateAddress({ ip, hostname, nodeName }: k8s.V1EndpointAddress, at: 
   at.problems("ip", ip, problems);
   if (hostname) at.problems("hostname", hostname, dnsLabelProblems(hostname));
   if (nodeName !== undefined) at.problems("nodeName", nodeName, dnsSubdomainProblems(nodeName));
-  if (problems.length === 0) at.problems("ip", ip, endpointIpProblems(ip));
+  at.problems("ip", ip, problems.length === 0 ? endpointIpProblems(ip) : ["must be a valid IP address"]);
 }
 
 /** Addresses that mean something else on every machine are nobody's endpoint. */

@@ -47,10 +47,10 @@ describe("validateObjectMeta", () => {
     [
       { ...good, ownerReferences: [{ apiVersion: "a/b/c", kind: "", name: "", uid: "" }] },
       [
-        'metadata.ownerReferences[0].apiVersion: Invalid value: "a/b/c": must be <group>/<version> or <version>',
-        "metadata.ownerReferences[0].kind: Required value: must not be empty",
-        "metadata.ownerReferences[0].name: Required value: must not be empty",
-        "metadata.ownerReferences[0].uid: Required value: must not be empty",
+        'metadata.ownerReferences.apiVersion: Invalid value: "a/b/c": version must not be empty',
+        'metadata.ownerReferences.kind: Invalid value: "": must not be empty',
+        'metadata.ownerReferences.name: Invalid value: "": must not be empty',
+        'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
       ],
     ],
     [

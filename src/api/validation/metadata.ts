@@ -31,8 +31,8 @@ export function validateObjectMeta(
   } else {
     at.problems("namespace", meta.namespace, dnsLabelProblems(meta.namespace));
   }
-  validateShared(meta, at);
   if (meta.finalizers) validateFinalizers(meta.finalizers, at);
+  validateShared(meta, at);
   return at.errors;
 }
 
@@ -85,7 +85,8 @@ export function validateAnnotations(annotations: Record<string, string> | undefi
 }
 
 function validateOwnerReferences(references: OwnerReference[], at: Report): void {
-  at.each("ownerReferences", references, validateOwnerReference);
+  // Upstream does not say which of them it is.
+  for (const reference of references) validateOwnerReference(reference, at.child("ownerReferences"));
   const controllers = references
     .filter((reference) => reference.controller)
     .map((reference) => `${reference.kind}/${reference.name}`);
@@ -96,12 +97,12 @@ function validateOwnerReferences(references: OwnerReference[], at: Report): void
 }
 
 function validateOwnerReference(reference: OwnerReference, at: Report): void {
-  const { apiVersion, kind } = reference;
-  if (apiVersion && !/^(?:[^/]*\/)?[^/]+$/.test(apiVersion)) {
-    at.invalid("apiVersion", apiVersion, "must be <group>/<version> or <version>");
+  const { apiVersion = "", kind } = reference;
+  if (!/^(?:[^/]*\/)?[^/]+$/.test(apiVersion)) {
+    at.invalid("apiVersion", apiVersion, "version must not be empty");
   }
-  for (const field of ["apiVersion", "kind", "name", "uid"] as const) {
-    if (!reference[field]) at.required(field, "must not be empty");
+  for (const field of ["kind", "name", "uid"] as const) {
+    if (!reference[field]) at.invalid(field, "", "must not be empty");
   }
   if (apiVersion === "v1" && kind === "Event") {
     at.invalid("", reference, "/v1, Kind=Event is disallowed from being an owner");

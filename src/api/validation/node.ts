@@ -37,7 +37,7 @@ export function validateNodeUpdate(next: Node, current: Node): FieldError[] {
   }
   const { providerID } = next.spec ?? {};
   if (before.providerID && providerID !== before.providerID) {
-    at.invalid("spec.providerID", null, `field cannot be ${providerID ? "modified" : "cleared"} once set`);
+    at.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid');
   }
   return at.errors;
 }
@@ -59,7 +59,8 @@ function validateTaints(taints: Wire<k8s.V1Taint>[], at: Report): void {
     const problems = labelValueProblems(value);
     if (problems.length > 0) place.invalid("value", value, problems.join(";"));
     place.requiredOneOf("effect", effect, taintEffects);
-    if (seen.has(`${key}/${effect}`)) place.duplicate("", taint);
+    if (seen.has(`${key}/${effect}`))
+      place.duplicate("", taint, "taints must be unique by key and effect pair");
     seen.add(`${key}/${effect}`);
   });
 }

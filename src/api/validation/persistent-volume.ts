@@ -48,7 +48,7 @@ export function validatePersistentVolume({ spec = {} }: PersistentVolume): Field
   const at = new Report("spec");
   if (!spec.accessModes?.length) at.required("accessModes");
   validateAccessModes(spec.accessModes ?? [], at);
-  validateCapacity(spec.capacity ?? {}, at);
+  validateCapacity(spec.capacity, at);
   const policy = spec.persistentVolumeReclaimPolicy;
   at.oneOf("persistentVolumeReclaimPolicy", policy, ["Delete", "Recycle", "Retain"]);
   if (spec.nodeAffinity) {
@@ -77,12 +77,15 @@ function isRoot(path: string): boolean {
   return path.split("/").every((part) => part === "" || part === ".");
 }
 
-function validateCapacity(capacity: Record<string, string>, at: Report): void {
-  const names = Object.keys(capacity);
+function validateCapacity(capacity: Record<string, string> | undefined, at: Report): void {
+  const names = Object.keys(capacity ?? {}).sort();
   if (names.length === 0) at.required("capacity");
-  if (names.length !== 1 || names[0] !== "storage") at.notSupported("capacity", capacity, ["storage"]);
+  if (names.length !== 1 || names[0] !== "storage") {
+    const shown = capacity && Object.fromEntries(names.map((name) => [name, capacity[name]]));
+    at.notSupported("capacity", shown, ["storage"]);
+  }
   for (const name of names) {
-    const amount = capacity[name] ?? "0";
+    const amount = capacity?.[name] ?? "0";
     if (parseQuantity(amount).nanos <= 0n)
       at.invalid(`capacity[${name}]`, amount, "must be greater than zero");
   }

@@ -1,17 +1,12 @@
-import type { Container, PodSpec } from "../objects.ts";
-import {
-  addQuantities,
-  compareQuantities,
-  formatQuantity,
-  parseQuantity,
-  type Quantity,
-} from "../quantity.ts";
+import type { PodSpec } from "../objects.ts";
+import { containerTotals, isPodResource } from "../pod-resources.ts";
+import { compareQuantities, formatQuantity, parseQuantity } from "../quantity.ts";
 import type { Report } from "./report.ts";
 import { isHugePages, resourceNameProblems } from "./resource-name.ts";
 import { validateResourceRequirements } from "./resources.ts";
 
 /** Resources that a pod as a whole asks for: its containers share them. */
-export function validatePodResources(spec: PodSpec, at: Report): void {
+export function validatePodResources(spec: PodSpec, at: Report, claimNames: ReadonlySet<string>): void {
   const { resources } = spec;
   if (!resources) return;
   if (spec.os?.name === "windows") {
@@ -19,19 +14,16 @@ export function validatePodResources(spec: PodSpec, at: Report): void {
     return;
   }
   if (resources.claims) at.forbidden("claims", "claims may not be set for Resources at pod-level");
-  validateResourceRequirements({ limits: resources.limits, requests: resources.requests }, at, {
-    claimNames: new Set(),
-    nameProblems: podResourceNameProblems,
-  });
+  validateResourceRequirements(resources, at, { claimNames, validateName: validatePodResourceName });
 
-  for (const [name, needed] of aggregate(spec, "requests")) {
+  for (const [name, needed] of containerTotals(spec, "requests")) {
     const given = resources.requests?.[name];
     if (given !== undefined && compareQuantities(needed, parseQuantity(given)) > 0) {
       const detail = `must be greater than or equal to aggregate container requests of ${formatQuantity(needed)}`;
       at.invalid(`requests[${name}]`, given, detail);
     }
   }
-  for (const [name, needed] of aggregate(spec, "limits")) {
+  for (const [name, needed] of containerTotals(spec, "limits")) {
     const given = resources.limits?.[name];
     if (!isHugePages(name) || given === undefined) continue;
     if (compareQuantities(needed, parseQuantity(given)) > 0) {
@@ -49,51 +41,9 @@ export function validatePodResources(spec: PodSpec, at: Report): void {
   });
 }
 
-function podResourceNameProblems(name: string): readonly string[] {
+function validatePodResourceName(name: string, at: Report): void {
   const problems = resourceNameProblems(name);
-  if (problems.length > 0 || name === "cpu" || name === "memory" || isHugePages(name)) return problems;
-  return ['supported values: "cpu", "hugepages-", "memory"'];
-}
-
-type Totals = Map<string, Quantity>;
-
-/**
- * What the containers of a pod need at the worst moment: all main ones and sidecars together, or one init
- * container beside the sidecars that were started before it.
- */
-function aggregate(spec: PodSpec, kind: "requests" | "limits"): Totals {
-  const running: Totals = new Map();
-  const peak: Totals = new Map();
-  for (const container of spec.initContainers ?? []) {
-    const needed = amountsOf(container, kind);
-    if (container.restartPolicy === "Always") {
-      addTo(running, needed);
-      raiseTo(peak, running);
-    } else {
-      raiseTo(peak, addTo(new Map(running), needed));
-    }
-  }
-  for (const container of spec.containers ?? []) addTo(running, amountsOf(container, kind));
-  return raiseTo(peak, running);
-}
-
-function amountsOf({ resources }: Container, kind: "requests" | "limits"): Totals {
-  const amounts = Object.entries(resources?.[kind] ?? {});
-  return new Map(amounts.map(([name, amount]) => [name, parseQuantity(amount)]));
-}
-
-function addTo(totals: Totals, amounts: Totals): Totals {
-  for (const [name, amount] of amounts) {
-    const total = totals.get(name);
-    totals.set(name, total ? addQuantities(total, amount) : amount);
-  }
-  return totals;
-}
-
-function raiseTo(totals: Totals, amounts: Totals): Totals {
-  for (const [name, amount] of amounts) {
-    const total = totals.get(name);
-    if (!total || compareQuantities(amount, total) > 0) totals.set(name, amount);
-  }
-  return totals;
+  at.problems("", name, problems);
+  if (problems.length === 0 && !isPodResource(name))
+    at.notSupported("", name, ["cpu", "hugepages-", "memory"]);
 }

@@ -26,7 +26,7 @@ export function validatePodSpec(spec: PodSpec, at: Report, podMeta?: ObjectMeta)
   };
   if (spec.resourceClaims) validateResourceClaims(spec.resourceClaims, at);
   validateAllContainers(spec, at, facts);
-  if (spec.resources) validatePodResources(spec, at.child("resources"));
+  if (spec.resources) validatePodResources(spec, at.child("resources"), facts.claimNames);
   validateHostNamespaces(spec, at, podMeta !== undefined);
   at.requiredOneOf("restartPolicy", spec.restartPolicy, ["Always", "OnFailure", "Never"]);
   validateDns(spec, at);

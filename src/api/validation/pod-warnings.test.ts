@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Container, PodSpec } from "../objects.ts";
 import { makePod } from "./pod.fixture.ts";
-import { podWarnings, templateWarnings } from "./pod-warnings.ts";
+import { namedTemplateWarnings, podWarnings, templateWarnings } from "./pod-warnings.ts";
 
 const container: Container = { name: "web", image: "a" };
 
@@ -50,8 +50,52 @@ test.each<[Partial<PodSpec>, string[]]>([
     { nodeSelector: { "beta.kubernetes.io/os": "linux" } },
     ['spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead'],
   ],
+  [
+    { imagePullSecrets: [{ name: "" }, { name: "a" }, { name: "a" }] },
+    [
+      'spec.imagePullSecrets[2].name: duplicate name "a"',
+      'spec.imagePullSecrets[0].name: invalid empty name ""',
+    ],
+  ],
+  [
+    { volumes: [{ name: "v", storageos: {} }] },
+    ["spec.volumes[0].storageOS: deprecated in v1.22, non-functional in v1.25+"],
+  ],
+  [
+    {
+      topologySpreadConstraints: [
+        {
+          maxSkew: 1,
+          topologyKey: "failure-domain.beta.kubernetes.io/zone",
+          whenUnsatisfiable: "ScheduleAnyway",
+        },
+      ],
+      affinity: {
+        podAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "a" }],
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            { weight: 1, podAffinityTerm: { topologyKey: "a" } },
+          ],
+        },
+      },
+    },
+    [
+      'spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+      "spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod",
+      "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod",
+      "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector: a null labelSelector results in matching no pod",
+    ],
+  ],
 ])("%j", (spec, expected) => {
   expect(podWarnings(makePod(spec))).toEqual(expected);
+});
+
+test("annotations from before there were fields", () => {
+  const annotations = { "container.seccomp.security.alpha.kubernetes.io/web": "localhost/x" };
+  const pod = makePod({ containers: [container] });
+  expect(podWarnings({ ...pod, metadata: { name: "web", annotations } })).toEqual([
+    'metadata.annotations[container.seccomp.security.alpha.kubernetes.io/web]: non-functional in v1.27+; use the "seccompProfile" field instead',
+  ]);
 });
 
 test("a name that is no hostname", () => {
@@ -66,8 +110,18 @@ test("a template is warned of below itself, once", () => {
     { name: "A", value: "2" },
   ];
   const template = { spec: { containers: [{ ...container, env }] } };
-  expect(templateWarnings({ metadata: {}, spec: { template } })).toEqual([
+  const set = { metadata: { generation: 2 }, spec: { template } };
+  expect(templateWarnings(set, undefined)).toEqual([
     'spec.template.spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
   ]);
-  expect(templateWarnings({ metadata: { resourceVersion: "1" }, spec: { template } })).toEqual([]);
+  expect(templateWarnings(set, { metadata: { generation: 1 } })).toHaveLength(1);
+  expect(templateWarnings(set, { metadata: { generation: 2 } })).toEqual([]);
+});
+
+test("a name that is no hostname is warned of once", () => {
+  const named = { metadata: { name: "a.b", generation: 1 } };
+  expect(namedTemplateWarnings(named)).toEqual([
+    "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
+  ]);
+  expect(namedTemplateWarnings(named, undefined, named)).toEqual([]);
 });

@@ -2,6 +2,7 @@ import type { PodTemplate } from "../defaults/pod-template.ts";
 import { dnsLabelProblems } from "../names.ts";
 import type { Container, ObjectMeta, Pod, PodSpec } from "../objects.ts";
 import { parseQuantity } from "../quantity.ts";
+import type { ClaimSpec } from "./claim-spec.ts";
 import { Report } from "./report.ts";
 import { eachContainer } from "./windows.ts";
 
@@ -18,65 +19,169 @@ const deprecatedLabels: Readonly<Record<string, string>> = {
   "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 };
 
-/** What is allowed and yet likely to surprise whoever creates a pod. */
-export function podWarnings({ metadata, spec }: Pod): string[] {
-  if (isStored(metadata) || !spec) return [];
-  const warnings: string[] = [];
-  const problems = dnsLabelProblems(metadata.name);
-  if (problems.length > 0) {
-    const advice =
-      "this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
-    warnings.push(`metadata.name: ${advice}: [${problems.join(" ")}]`);
-  }
-  warnings.push(...podSpecWarnings(spec, new Report("spec")));
-  return warnings;
-}
-
-/** The same for those who create what makes pods. */
-export function templateWarnings({
-  metadata,
-  spec,
-}: {
+type Template = {
   readonly metadata: ObjectMeta;
   readonly spec?: { readonly template?: PodTemplate };
-}): string[] {
+};
+
+/** What is allowed and yet likely to surprise whoever creates a pod. Later writers seldom are people. */
+export function podWarnings({ metadata, spec }: Pod, _context?: unknown, current?: Pod): string[] {
+  if (current || !spec) return [];
+  const advice =
+    "this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
+  return [...nameWarnings(metadata, advice), ...podSpecWarnings(spec, metadata, new Report(""))];
+}
+
+/** The same for those who write what makes pods. */
+export function templateWarnings({ metadata, spec }: Template, current: Template | undefined): string[] {
   const podSpec = spec?.template?.spec;
-  return isStored(metadata) || !podSpec ? [] : podSpecWarnings(podSpec, new Report("spec.template.spec"));
+  if (!podSpec || (current && current.metadata.generation === metadata.generation)) return [];
+  return podSpecWarnings(podSpec, spec.template?.metadata ?? {}, new Report("spec.template"));
 }
 
-/** Later writers cannot help what they are not changing. */
-function isStored(meta: ObjectMeta): boolean {
-  return meta.resourceVersion !== undefined;
+/** For kinds whose own names may be no name for a host. */
+export function namedTemplateWarnings(next: Template, _context?: unknown, current?: Template): string[] {
+  const advice =
+    "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended";
+  return [...(current ? [] : nameWarnings(next.metadata, advice)), ...templateWarnings(next, current)];
 }
 
-function podSpecWarnings(spec: PodSpec, at: Report): string[] {
+function nameWarnings({ name = "" }: ObjectMeta, advice: string): string[] {
+  const problems = dnsLabelProblems(name);
+  return problems.length > 0 ? [`metadata.name: ${advice}: [${problems.join(" ")}]`] : [];
+}
+
+function podSpecWarnings(spec: PodSpec, meta: ObjectMeta, pod: Report): string[] {
+  const at = pod.child("spec");
   const warnings: string[] = [];
   for (const key of Object.keys(spec.nodeSelector ?? {})) {
     if (Object.hasOwn(deprecatedLabels, key)) {
       warnings.push(`${at.path}.nodeSelector[${key}]: ${deprecatedLabels[key]}`);
     }
   }
-  at.each("topologySpreadConstraints", spec.topologySpreadConstraints, ({ labelSelector }, place) => {
-    if (!labelSelector) {
-      warnings.push(`${place.path}.labelSelector: a null labelSelector results in matching no pod`);
-    }
+  at.each("topologySpreadConstraints", spec.topologySpreadConstraints, (constraint, place) => {
+    const { topologyKey, labelSelector } = constraint;
+    if (Object.hasOwn(deprecatedLabels, topologyKey))
+      warnings.push(`${place.path}.topologyKey: ${topologyKey} is ${deprecatedLabels[topologyKey]}`);
+    if (!labelSelector) warnings.push(`${place.path}.labelSelector: ${matchesNothing}`);
   });
+  warnings.push(...volumeWarnings(spec, at), ...listWarnings(spec, at));
+  warnings.push(...annotationWarnings(spec, meta, pod));
   eachContainer(spec, at, (container, place) => {
     warnings.push(...byteWarnings(container, place), ...envWarnings(container, place));
   });
   warnings.push(...portWarnings(spec, at));
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) {
+    const advice = "must be >= 0; negative values are invalid and will be treated as 1";
+    warnings.push(`${at.path}.terminationGracePeriodSeconds: ${advice}`);
+  }
+  warnings.push(...affinityWarnings(spec, at));
+  return warnings;
+}
+
+const matchesNothing = "a null labelSelector results in matching no pod";
+
+/** Since when a kind of volume is deprecated, and since when it does nothing. */
+const oldVolumes = {
+  photonPersistentDisk: "deprecated in v1.11, non-functional in v1.16+",
+  gitRepo: "deprecated in v1.11, and disabled by default in v1.33+",
+  scaleIO: "deprecated in v1.16, non-functional in v1.22+",
+  flocker: "deprecated in v1.22, non-functional in v1.25+",
+  storageos: "deprecated in v1.22, non-functional in v1.25+",
+  quobyte: "deprecated in v1.22, non-functional in v1.25+",
+  glusterfs: "deprecated in v1.25, non-functional in v1.26+",
+  cephfs: "deprecated in v1.28, non-functional in v1.31+",
+  rbd: "deprecated in v1.28, non-functional in v1.31+",
+} as const satisfies Partial<Record<keyof NonNullable<PodSpec["volumes"]>[number], string>>;
+
+function volumeWarnings({ volumes }: PodSpec, at: Report): string[] {
+  const warnings: string[] = [];
+  at.each("volumes", volumes, (volume, place) => {
+    for (const [type, advice] of Object.entries(oldVolumes)) {
+      const shown = type === "storageos" ? "storageOS" : type;
+      if (Object.hasOwn(volume, type)) warnings.push(`${place.path}.${shown}: ${advice}`);
+    }
+    const claim = volume.ephemeral?.volumeClaimTemplate?.spec;
+    if (claim) warnings.push(...claimSpecWarnings(claim, place.child("ephemeral.volumeClaimTemplate.spec")));
+  });
+  return warnings;
+}
+
+export function claimSpecWarnings({ resources }: ClaimSpec, at: Report): string[] {
+  return (["requests", "limits"] as const).flatMap((list) =>
+    fractionalBytes(resources?.[list]?.storage, `${at.path}.resources.${list}[storage]`),
+  );
+}
+
+function fractionalBytes(amount: string | undefined, path: string): string[] {
+  if (amount === undefined || parseQuantity(amount).nanos % 1_000_000_000n === 0n) return [];
+  return [`${path}: fractional byte value "${amount}" is invalid, must be an integer`];
+}
+
+/** Lists whose entries are told apart by a field that nobody has to make unique. */
+function listWarnings({ hostAliases = [], imagePullSecrets = [] }: PodSpec, at: Report): string[] {
+  if (hostAliases.length + imagePullSecrets.length === 0) return [];
+  const warnings: string[] = [];
+  const repeated = (field: string, values: readonly string[], name: string) =>
+    values.forEach((value, i) => {
+      if (values.indexOf(value) < i)
+        warnings.push(`${at.path}.${field}[${i}].${name}: duplicate ${name} ${JSON.stringify(value)}`);
+    });
+  const ips = hostAliases.map(({ ip }) => ip);
+  const names = imagePullSecrets.map(({ name = "" }) => name);
+  repeated("hostAliases", ips, "ip");
+  repeated("imagePullSecrets", names, "name");
+  names.forEach((name, i) => {
+    if (name === "") warnings.push(`${at.path}.imagePullSecrets[${i}].name: invalid empty name ""`);
+  });
+  return warnings;
+}
+
+/** Annotations from before there were fields. */
+function annotationWarnings(spec: PodSpec, meta: ObjectMeta, pod: Report): string[] {
+  const { annotations } = meta;
+  if (!annotations) return [];
+  const warnings: string[] = [];
+  const warn = (key: string, advice: string) => {
+    if (annotations[key] !== undefined)
+      warnings.push(`${pod.child(`metadata.annotations[${key}]`).path}: ${advice}`);
+  };
+  const seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead';
+  const appArmor = 'deprecated since v1.30; use the "appArmorProfile" field instead';
+  if (!spec.securityContext?.seccompProfile) warn("seccomp.security.alpha.kubernetes.io/pod", seccomp);
+  eachContainer(spec, pod, ({ name, securityContext }) => {
+    if (!securityContext?.seccompProfile)
+      warn(`container.seccomp.security.alpha.kubernetes.io/${name}`, seccomp);
+    if (!securityContext?.appArmorProfile)
+      warn(`container.apparmor.security.beta.kubernetes.io/${name}`, appArmor);
+  });
+  return warnings;
+}
+
+function affinityWarnings({ affinity }: PodSpec, at: Report): string[] {
+  if (!affinity) return [];
+  const warnings: string[] = [];
+  for (const side of ["podAffinity", "podAntiAffinity"] as const) {
+    const place = at.child(`affinity.${side}`);
+    const required = "requiredDuringSchedulingIgnoredDuringExecution";
+    place.each(required, affinity[side]?.[required], ({ labelSelector }, term) => {
+      if (!labelSelector) warnings.push(`${term.path}.labelSelector: ${matchesNothing}`);
+    });
+    const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+    place.each(preferred, affinity[side]?.[preferred], ({ podAffinityTerm }, term) => {
+      if (!podAffinityTerm?.labelSelector)
+        warnings.push(`${term.path}.podAffinityTerm.labelSelector: ${matchesNothing}`);
+    });
+  }
   return warnings;
 }
 
 function byteWarnings({ resources }: Container, at: Report): string[] {
   if (!resources) return [];
-  return (["limits", "requests"] as const).flatMap((list) =>
-    ["memory", "ephemeral-storage"].flatMap((name) => {
-      const amount = resources[list]?.[name];
-      if (amount === undefined || parseQuantity(amount).nanos % 1_000_000_000n === 0n) return [];
-      const path = `${at.path}.resources.${list}[${name}]`;
-      return [`${path}: fractional byte value "${amount}" is invalid, must be an integer`];
-    }),
+  return ["memory", "ephemeral-storage"].flatMap((name) =>
+    (["limits", "requests"] as const).flatMap((list) =>
+      fractionalBytes(resources[list]?.[name], `${at.path}.resources.${list}[${name}]`),
+    ),
   );
 }
 

@@ -67,7 +67,7 @@ describe("rules of a pod's spec", () => {
     [
       { restartPolicy: "Sometimes" },
       [
-        'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"',
+        'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
       ],
     ],
     [
@@ -107,14 +107,14 @@ describe("rules of a pod's spec", () => {
     [
       { os: { name: "windows" }, hostPID: true, securityContext: { fsGroup: 1 } },
       [
-        "spec.securityContext.fsGroup: Forbidden: cannot be set for a windows pod",
         "spec.hostPID: Forbidden: cannot be set for a windows pod",
+        "spec.securityContext.fsGroup: Forbidden: cannot be set for a windows pod",
       ],
     ],
     [
       { preemptionPolicy: "Maybe" },
       [
-        'spec.preemptionPolicy: Unsupported value: "Maybe": supported values: "Never", "PreemptLowerPriority"',
+        'spec.preemptionPolicy: Unsupported value: "Maybe": supported values: "PreemptLowerPriority", "Never"',
       ],
     ],
     [
@@ -156,7 +156,7 @@ describe("rules of a container", () => {
     [
       { terminationMessagePolicy: "Log" },
       [
-        'terminationMessagePolicy: Unsupported value: "Log": supported values: "FallbackToLogsOnError", "File"',
+        'terminationMessagePolicy: Unsupported value: "Log": supported values: "File", "FallbackToLogsOnError"',
       ],
     ],
     [

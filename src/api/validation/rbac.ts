@@ -23,7 +23,11 @@ export function validateClusterRole({ rules, aggregationRule }: Wire<k8s.V1Clust
     if (!selectors?.length) {
       at.required(field, "at least one clusterRoleSelector required if aggregationRule is non-nil");
     }
-    at.each(field, selectors, validateLabelSelector);
+    at.each(field, selectors, (selector, place) => {
+      const before = at.errors.length;
+      validateLabelSelector(selector, place);
+      if (at.errors.length > before) place.invalid("", null, "invalid label selector.");
+    });
   }
   return at.errors;
 }
@@ -76,7 +80,7 @@ function validateSubject(
   } else if (kind === "User" || kind === "Group") {
     at.oneOf("apiGroup", apiGroup, [group]);
   } else {
-    at.notSupported("kind", kind, ["ServiceAccount", "User", "Group"]);
+    at.notSupported("kind", kind ?? "", ["ServiceAccount", "User", "Group"]);
   }
 }
 

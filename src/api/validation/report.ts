@@ -60,12 +60,12 @@ export class Report {
     this.add(field, (path) => forbidden(path, detail));
   }
 
-  duplicate(field: string, value: unknown): void {
-    this.add(field, (path) => duplicate(path, value));
+  duplicate(field: string, value: unknown, detail?: string): void {
+    this.add(field, (path) => duplicate(path, value, detail));
   }
 
-  notFound(field: string, value: unknown): void {
-    this.add(field, (path) => notFoundValue(path, value));
+  notFound(field: string, value: unknown, detail?: string): void {
+    this.add(field, (path) => notFoundValue(path, value, detail));
   }
 
   notSupported(field: string, value: unknown, supported: readonly string[]): void {

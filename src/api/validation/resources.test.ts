@@ -71,7 +71,10 @@ describe("refused", () => {
       ],
     ],
     [{ claims: [{ name: "gpu" }, { name: "gpu" }] }, ['.claims[1]: Duplicate value: "gpu"']],
-    [{ claims: [{ name: "other" }] }, ['.claims[0]: Not found: "other"']],
+    [
+      { claims: [{ name: "other" }] },
+      ['.claims[0]: Not found: "other": must be one of the names in pod.spec.resourceClaims: gpu'],
+    ],
   ])("%j", (resources, expected) => {
     expect(check(resources)).toEqual(expected);
   });

@@ -5,12 +5,12 @@ import type { Report } from "./report.ts";
 import { containerResourceNameProblems, isCounted, isHugePages, mayOvercommit } from "./resource-name.ts";
 
 type ResourceList = Record<string, string>;
-type NameProblems = (name: string) => readonly string[];
+type ValidateName = (name: string, at: Report) => void;
 
 export interface RequirementRules {
   /** What the pod declares in `spec.resourceClaims`. */
   readonly claimNames: ReadonlySet<string>;
-  readonly nameProblems?: NameProblems;
+  readonly validateName?: ValidateName;
 }
 
 export function validateResourceRequirements(
@@ -20,10 +20,10 @@ export function validateResourceRequirements(
 ): void {
   const { limits, requests, claims } = resources;
   if (!limits && !requests && !claims) return;
-  const nameProblems = rules.nameProblems ?? containerResourceNameProblems;
-  if (limits) validateAmounts(limits, at.child("limits"), nameProblems);
+  const validateName = rules.validateName ?? validateContainerResourceName;
+  if (limits) validateAmounts(limits, at.child("limits"), validateName);
   if (requests) {
-    validateAmounts(requests, at.child("requests"), nameProblems);
+    validateAmounts(requests, at.child("requests"), validateName);
     validateRequestsWithinLimits(requests, limits ?? {}, at);
   }
   const names = Object.keys({ ...limits, ...requests });
@@ -33,11 +33,16 @@ export function validateResourceRequirements(
   if (claims) validateClaims(claims, at.child("claims"), rules.claimNames);
 }
 
-function validateAmounts(list: ResourceList, at: Report, nameProblems: NameProblems): void {
+function validateContainerResourceName(name: string, at: Report): void {
+  at.problems("", name, containerResourceNameProblems(name));
+}
+
+function validateAmounts(list: ResourceList, at: Report, validateName: ValidateName): void {
   for (const name in list) {
-    at.problems(`[${name}]`, name, nameProblems(name));
+    const place = at.child(`[${name}]`);
+    validateName(name, place);
     const amount = list[name] ?? "0";
-    validateAmount(name, amount, at.child(`[${name}]`));
+    validateAmount(name, amount, place);
     if (isHugePages(name) && !isMultipleOfPage(name, parseQuantity(amount))) {
       at.invalid(`[${name}]`, amount, `${amount} is not positive integer multiple of ${name}`);
     }
@@ -79,6 +84,9 @@ function validateRequestsWithinLimits(requests: ResourceList, limits: ResourceLi
 }
 
 function validateClaims(claims: k8s.CoreV1ResourceClaim[], at: Report, podClaims: ReadonlySet<string>): void {
+  const known = "pod.spec.resourceClaims";
+  const listed =
+    podClaims.size > 0 ? `${known}: ${[...podClaims].sort().join(", ")}` : `${known} which is empty`;
   const whole = new Set<string>();
   const parts = new Set<string>();
   at.each("", claims, ({ name, request }, claim) => {
@@ -90,6 +98,6 @@ function validateClaims(claims: k8s.CoreV1ResourceClaim[], at: Report, podClaims
     else if (parts.has(key)) claim.duplicate("", key);
     if (request) parts.add(name).add(key);
     else whole.add(name);
-    if (!podClaims.has(name)) claim.notFound("", name);
+    if (!podClaims.has(name)) claim.notFound("", name, `must be one of the names in ${listed}`);
   });
 }

@@ -81,7 +81,7 @@ test.each<[Partial<PodSpec>, string[]]>([
     [
       "tolerations[0].effect: Invalid value: \"Never\": effect must be 'NoExecute' when `tolerationSeconds` is set",
       "tolerations[0].operator: Invalid value: \"b\": value must be empty when `operator` is 'Exists'",
-      'tolerations[0].effect: Unsupported value: "Never": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"',
+      'tolerations[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
     ],
   ],
   [

@@ -25,11 +25,7 @@ export function validateStatefulSet(set: StatefulSet, rules: StatefulSetRules): 
   const at = new Report("spec");
   const { spec } = set;
   if (!spec) return requireSpec(at);
-  validateSpec(spec, at, rules);
-  at.each("volumeClaimTemplates", spec.volumeClaimTemplates, (claim, place) => {
-    validateClaimSpec(claim.spec ?? {}, place.child("spec"));
-  });
-  if (spec.serviceName) at.problems("serviceName", spec.serviceName, dnsLabelProblems(spec.serviceName));
+  validateSpec(spec, at, { ...rules, isNew: true });
   return at.errors;
 }
 
@@ -51,7 +47,7 @@ export function validateStatefulSetUpdate(
 ): FieldError[] {
   const at = new Report("spec");
   if (!next.spec || !current.spec) return requireSpec(at);
-  validateSpec(next.spec, at, rules);
+  validateSpec(next.spec, at, { ...rules, isNew: false });
   const frozen = { ...next.spec };
   for (const field of mutable) Object.assign(frozen, { [field]: current.spec[field] });
   if (!isEqual(frozen, current.spec)) {
@@ -67,7 +63,7 @@ function requireSpec(at: Report): FieldError[] {
   return at.errors;
 }
 
-function validateSpec(spec: Spec, at: Report, rules: StatefulSetRules): void {
+function validateSpec(spec: Spec, at: Report, rules: StatefulSetRules & { isNew: boolean }): void {
   const { podManagementPolicy: policy } = spec;
   if (policy !== "OrderedReady" && policy !== "Parallel") {
     at.invalid("podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'");
@@ -77,10 +73,15 @@ function validateSpec(spec: Spec, at: Report, rules: StatefulSetRules): void {
   for (const field of ["whenDeleted", "whenScaled"] as const) {
     at.oneOf(`persistentVolumeClaimRetentionPolicy.${field}`, retention?.[field], ["Retain", "Delete"]);
   }
+  const { serviceName, volumeClaimTemplates } = rules.isNew ? spec : {};
+  at.each("volumeClaimTemplates", volumeClaimTemplates, (claim, place) => {
+    validateClaimSpec(claim.spec ?? {}, place.child("spec"));
+  });
   at.nonNegative("replicas", spec.replicas);
   at.nonNegative("minReadySeconds", spec.minReadySeconds);
   at.nonNegative("ordinals.start", spec.ordinals?.start);
-  const names = { emptySelector: "statefulset", deadline: "StatefulSet" };
+  if (serviceName) at.problems("serviceName", serviceName, dnsLabelProblems(serviceName));
+  const names = { emptySelector: "statefulset", deadline: "StatefulSet", unreadable: "" };
   validateSelectorAndTemplate({ ...spec, template: templateWithClaims(spec) }, at, names);
 }
 

@@ -11,6 +11,11 @@ export type SourceRules<S> = { readonly [K in keyof S]?: (source: NonNullable<S[
 export function validateOneSource<S extends object>(holder: S, at: Report, rules: SourceRules<S>): void {
   const names: (keyof S & string)[] = [];
   for (const name in holder) if (Object.hasOwn(rules, name)) names.push(name);
+  // Upstream looks at them in an order of its own, whatever the order in the object.
+  if (names.length > 1) {
+    const order = Object.keys(rules);
+    names.sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  }
   const [first, ...extra] = names;
   if (first === undefined) at.required("", "must specify a volume type");
   else validateSource(holder, first, at, rules);
@@ -24,7 +29,9 @@ function validateSource<S, K extends keyof S & string>(
   rules: SourceRules<S>,
 ): void {
   const source = holder[name];
-  if (source !== undefined && source !== null) rules[name]?.(source, at.child(name));
+  // The one whose path has a name of its own.
+  const field = name === "gcePersistentDisk" ? "persistentDisk" : name;
+  if (source !== undefined && source !== null) rules[name]?.(source, at.child(field));
 }
 
 /** Storage that pods and persistent volumes name in the same way. */
@@ -121,7 +128,7 @@ export const storageSystems: SourceRules<Systems> = {
     at.oneOf("cachingMode", source.cachingMode, ["None", "ReadOnly", "ReadWrite"]);
     at.oneOf("kind", source.kind, ["Dedicated", "Managed", "Shared"]);
     const [start, form] = source.kind === "Managed" ? managedDisk : blobDisk;
-    if (!source.diskURI?.startsWith(start)) at.notSupported("diskURI", source.diskURI, [form]);
+    if (!source.diskURI?.startsWith(start)) at.notSupported("diskURI", source.diskURI ?? "", [form]);
   },
   storageos(source, at) {
     if (!source.volumeName) at.required("volumeName");

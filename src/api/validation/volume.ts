@@ -19,12 +19,12 @@ type Sources = Omit<Volume, "name">;
 export const pullPolicies = ["Always", "IfNotPresent", "Never"];
 
 const volumeSources: SourceRules<Sources> = {
-  ...storageSystems,
   emptyDir({ sizeLimit }, at) {
     if (sizeLimit && parseQuantity(sizeLimit).nanos < 0n) {
       at.forbidden("sizeLimit", "SizeLimit field must be a valid resource quantity");
     }
   },
+  ...storageSystems,
   gitRepo(source, at) {
     at.requireFields(source, ["repository"]);
     validateDescendingPath(source.directory ?? "", at.child("directory"));

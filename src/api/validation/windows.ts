@@ -99,12 +99,16 @@ function validateLinuxPod(spec: PodSpec, at: Report): void {
 
 function validateWindowsPod(spec: PodSpec, at: Report): void {
   const refuse = (place: Report, field: string) => place.forbidden(field, "cannot be set for a windows pod");
-  for (const field of linuxPodContext) {
+  const refuseContext = (field: (typeof linuxPodContext)[number]) => {
     if (spec.securityContext?.[field] !== undefined) refuse(at, `securityContext.${field}`);
-  }
+  };
+  const [appArmor, seLinux, ...others] = linuxPodContext;
+  refuseContext(appArmor);
+  refuseContext(seLinux);
   if (spec.hostUsers !== undefined) refuse(at, "hostUsers");
   if (spec.hostPID) refuse(at, "hostPID");
   if (spec.hostIPC) refuse(at, "hostIPC");
+  others.forEach(refuseContext);
   if (spec.shareProcessNamespace !== undefined) refuse(at, "shareProcessNamespace");
   eachContainer(spec, at, (container, place) => {
     for (const field of linuxContainerContext) {

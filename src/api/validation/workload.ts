@@ -4,16 +4,15 @@ import { percentProblems } from "../names.ts";
 import { labelSelectorOf, matchesLabels } from "../selector.ts";
 import { validateLabelSelector } from "./labels.ts";
 import { validatePodTemplate } from "./pod.ts";
-import type { Report } from "./report.ts";
+import { Report } from "./report.ts";
 
 /** The selector of a kind that makes pods, and the template of those pods, which it must select. */
 export function validateSelectorAndTemplate(
   spec: { selector?: k8s.V1LabelSelector; template: PodTemplate },
   at: Report,
-  names: { readonly emptySelector: string; readonly deadline: string },
+  names: { readonly emptySelector: string; readonly deadline: string; readonly unreadable: string },
 ): void {
   const { selector, template } = spec;
-  const before = at.errors.length;
   if (!selector) at.required("selector");
   else {
     validateLabelSelector(selector, at.child("selector"));
@@ -21,12 +20,18 @@ export function validateSelectorAndTemplate(
       at.invalid("selector", selector, `empty selector is invalid for ${names.emptySelector}`);
     }
   }
-  const labels = template?.metadata?.labels;
-  if (at.errors.length === before && !matchesLabels(labelSelectorOf(selector) ?? [], labels)) {
-    const detail = "`selector` does not match template `labels`";
-    at.invalid("template.metadata.labels", labels ?? null, detail);
+  if (selector && !isReadableSelector(selector)) at.invalid("selector", selector, names.unreadable);
+  else {
+    const labels = template?.metadata?.labels;
+    // What selects nothing at all does not select this template either.
+    const requirements = labelSelectorOf(selector);
+    const matches = requirements && (isEmptySelector(selector) || matchesLabels(requirements, labels));
+    if (!matches) {
+      const detail = "`selector` does not match template `labels`";
+      at.invalid("template.metadata.labels", labels ?? null, detail);
+    }
+    validatePodTemplate(template, at.child("template"));
   }
-  validatePodTemplate(template, at.child("template"));
   const podSpec = template?.spec;
   if (podSpec?.restartPolicy !== "Always") {
     at.notSupported("template.spec.restartPolicy", podSpec?.restartPolicy ?? "", ["Always"]);
@@ -37,8 +42,19 @@ export function validateSelectorAndTemplate(
   }
 }
 
-function isEmptySelector({ matchLabels, matchExpressions }: k8s.V1LabelSelector): boolean {
-  return Object.keys(matchLabels ?? {}).length === 0 && !matchExpressions?.length;
+function isEmptySelector(selector: k8s.V1LabelSelector | undefined): boolean {
+  return (
+    selector !== undefined &&
+    Object.keys(selector.matchLabels ?? {}).length === 0 &&
+    !selector.matchExpressions?.length
+  );
+}
+
+/** Whether it is clear what is selected, allowed or not. */
+function isReadableSelector(selector: k8s.V1LabelSelector): boolean {
+  const check = new Report("");
+  validateLabelSelector(selector, check);
+  return check.errors.length === 0;
 }
 
 /** `3` or `25%`. */

@@ -23,6 +23,7 @@ import {
   type ServiceAccount,
   serviceAccountNameOf,
 } from "./service-account.ts";
+import { admitStorageProtection } from "./storage-protection.ts";
 
 type StorageClass = KubeObject & Wire<k8s.V1StorageClass>;
 type Claim = KubeObject & Wire<k8s.V1PersistentVolumeClaim>;
@@ -64,9 +65,13 @@ export function createAdmission(deps: AdmissionDeps): Admit {
     "v1 Pod": (request, object) => admitPod(request, object as Pod),
     "v1 Service": ({ current, dryRun }, object) =>
       serviceAddresses.assign(object as Service, { current: current as Service | undefined, dryRun }),
+    "v1 PersistentVolume": (request, object) => {
+      if (request.operation === "create") admitStorageProtection(object, "volume");
+    },
     "v1 PersistentVolumeClaim": (request, object) => {
-      if (request.operation === "create")
-        admitDefaultStorageClass(object as Claim, [...storageClasses.all()]);
+      if (request.operation !== "create") return;
+      admitDefaultStorageClass(object as Claim, [...storageClasses.all()]);
+      admitStorageProtection(object, "claim");
     },
     "scheduling.k8s.io/v1 PriorityClass": (request, object) =>
       refuseIf(request, admitPriorityClass(object as PriorityClass, [...priorityClasses.all()])),

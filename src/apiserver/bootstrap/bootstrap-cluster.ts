@@ -11,7 +11,7 @@ import type { WriteDeps } from "../verb/write-deps.ts";
 import { apiEndpointSlice, clusterObjects } from "./cluster-objects.ts";
 
 /** The server itself, where it writes objects as a client would. */
-const serverUser: UserInfo = { username: "system:apiserver", groups: [mastersGroup], extra: {} };
+export const serverUser: UserInfo = { username: "system:apiserver", groups: [mastersGroup], extra: {} };
 
 /** Brings a new store, or one of an older version, to what every cluster has. Several servers may do it at once. */
 export async function bootstrapCluster(

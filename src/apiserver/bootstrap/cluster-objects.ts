@@ -11,25 +11,27 @@ export function clusterObjects(port: number): KubeObject[] {
     kind: "Namespace",
     metadata: { name },
   }));
-  const kubernetes = {
-    name: "kubernetes",
-    namespace: "default",
-    labels: { component: "apiserver", provider: "kubernetes" },
-  };
-  const service = {
+  return [
+    ...namespaces,
+    apiService(port),
+    ...systemPriorityClasses.map((priorityClass) => structuredClone(priorityClass)),
+  ];
+}
+
+export function apiService(port: number): KubeObject {
+  return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: kubernetes,
+    metadata: {
+      name: "kubernetes",
+      namespace: "default",
+      labels: { component: "apiserver", provider: "kubernetes" },
+    },
     spec: {
       clusterIP: apiServiceAddress,
       ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }],
     },
-  };
-  return [
-    ...namespaces,
-    service,
-    ...systemPriorityClasses.map((priorityClass) => structuredClone(priorityClass)),
-  ];
+  } as KubeObject;
 }
 
 /** Where the `kubernetes` service leads: kept current, for the server's port may change from run to run. */

@@ -37,6 +37,7 @@ export function sendError(response: ServerResponse, error: StatusError, request:
   if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));
   // What has not been read of a body would have to be taken in first, however long it is.
   if (hasBody(request.headers) && !request.complete) response.setHeader("connection", "close");
+  sendWarnings(response, error.warnings);
   const body = JSON.stringify(error.toStatus());
   sendBytes(response, { status: error.code, headers: { "content-type": "application/json" }, body }, "");
 }

@@ -1,4 +1,5 @@
 import { resources } from "../../api/resources.ts";
+import { enumOf } from "../../api/schema/enums.ts";
 import type { Descriptions } from "../../api/schema/load-descriptions.ts";
 import { isAtomicDefinition, type MergeRule, mergeRuleOf } from "../../api/schema/merge-keys.ts";
 import {
@@ -42,7 +43,7 @@ export function buildSchemas(
     const about = descriptions[name] ?? {};
     const properties = Object.entries(definition.fields).map(([field, text]): [string, Schema] => {
       const type = parseType(text);
-      const schema = schemaOf(type);
+      const schema = withEnum(schemaOf(type), dialect.enums ? enumOf(name, field) : undefined);
       const description =
         overridingDescription(name, field) ??
         about[field] ??
@@ -89,6 +90,16 @@ export function buildSchemas(
   function descriptionOfType(type: FieldType): string | undefined {
     return type.kind === "struct" ? descriptions[type.definition]?.[""] : undefined;
   }
+}
+
+/** In a list or a map it is the items that take these values. */
+function withEnum(schema: Schema, values: readonly string[] | undefined): Schema {
+  if (!values) return schema;
+  if (schema.items) return { ...schema, items: withEnum(schema.items, values) };
+  const { additionalProperties } = schema;
+  if (additionalProperties)
+    return { ...schema, additionalProperties: withEnum(additionalProperties, values) };
+  return { ...schema, enum: values };
 }
 
 function extensions(rule: MergeRule): Schema {

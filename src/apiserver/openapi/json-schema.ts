@@ -12,6 +12,7 @@ export interface Schema {
   properties?: Record<string, Schema>;
   items?: Schema;
   additionalProperties?: Schema;
+  enum?: readonly string[];
   [extension: `x-kubernetes-${string}`]: unknown;
 }
 
@@ -20,6 +21,8 @@ export interface Dialect {
   refTo(name: string): Schema;
   /** A reference that has a description beside it. */
   describedRef(ref: Schema): Schema;
+  /** Whether it says which values a field takes. */
+  readonly enums: boolean;
   /** What may be a string or a number. */
   readonly unions: { readonly quantity: Schema; readonly intOrString: Schema };
 }

@@ -11,6 +11,7 @@ const dialect: Dialect = {
   refTo: (name) => ({ $ref: `#/components/schemas/${name}` }),
   // Beside a $ref nothing else counts in OpenAPI 3.0.
   describedRef: (ref) => ({ allOf: [ref] }),
+  enums: true,
   unions: {
     intOrString: { format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] },
     quantity: { oneOf: [{ type: "string" }, { type: "number" }] },

@@ -28,21 +28,21 @@ export function parseObjectSelector(
 ): ObjectSelector {
   const labels = query.get("labelSelector");
   const fields = query.get("fieldSelector");
-  const selector = {
-    labels: labels ? parseLabelSelector(labels) : [],
-    fields: fields ? parseFieldSelector(fields).map((requirement) => storedField(requirement, resource)) : [],
-  };
-  for (const { field } of selector.fields) {
+  const wanted = fields ? parseFieldSelector(fields) : [];
+  for (const { field } of wanted) {
     const known = field === "metadata.name" || (field === "metadata.namespace" && resource.namespaced);
     if (known || Object.hasOwn(strategy.selectableFields ?? {}, field)) continue;
-    // The old core kinds say it another way than the groups that came later.
+    // Kinds with fields of their own say it another way than those without.
     throw badRequest(
-      resource.group === ""
+      strategy.selectableFields
         ? `field label not supported: ${field}`
         : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
     );
   }
-  return selector;
+  return {
+    labels: labels ? parseLabelSelector(labels) : [],
+    fields: wanted.map((requirement) => storedField(requirement, resource)),
+  };
 }
 
 /** Events are stored as core's: the fields of events.k8s.io have other names there. */

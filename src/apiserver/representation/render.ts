@@ -7,7 +7,7 @@ import { buildTable, type IncludeObject, toPartialMetadata } from "../table/buil
 import { tableFor } from "../table/table-for.ts";
 import { encode } from "./encode.ts";
 import { contentTypeOf, type Representation } from "./negotiate.ts";
-import { isConverted, presentJson } from "./present-json.ts";
+import { isConverted, presentJson, presentObject } from "./present-json.ts";
 
 export interface RenderOptions {
   readonly resource: Resource;
@@ -67,7 +67,8 @@ function transform(answer: ObjectAnswer | ListAnswer, options: RenderOptions): u
 }
 
 function objectBody(object: CachedObject | KubeObject | Status, resource: Resource): string {
-  return object instanceof CachedObject ? presentJson(object.json, resource) : JSON.stringify(object);
+  if (object instanceof CachedObject) return presentJson(object.json, resource);
+  return JSON.stringify(parsed(object, resource));
 }
 
 function listBody(answer: ListAnswer, resource: Resource): Buffer | string {
@@ -158,7 +159,8 @@ function* parsedEach(items: readonly CachedObject[], resource: Resource): Genera
 }
 
 function parsed(object: CachedObject | KubeObject | Status, resource: Resource): KubeObject | Status {
-  return object instanceof CachedObject ? JSON.parse(presentJson(object.json, resource)) : object;
+  if (object instanceof CachedObject) return JSON.parse(presentJson(object.json, resource));
+  return isStatus(object) ? object : presentObject(object, resource);
 }
 
 function isStatus(object: KubeObject | Status): object is Status {

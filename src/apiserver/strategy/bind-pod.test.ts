@@ -68,7 +68,7 @@ test.each<[string, Pod, string]>([
 });
 
 test.each<[Partial<Binding["target"]>, string[]]>([
-  [{ kind: "Pod" }, ['target.kind: Unsupported value: "Pod": supported values: "<empty>", "Node"']],
+  [{ kind: "Pod" }, ['target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"']],
   [{ name: "" }, ["target.name: Required value"]],
 ])("a binding to %j is invalid", (target, expected) => {
   const result = bindPod(makePod(), makeBinding(target), now);

@@ -7,7 +7,7 @@ import {
   validateDeploymentStatusUpdate,
   validateDeploymentUpdate,
 } from "../../api/validation/deployment.ts";
-import { templateWarnings } from "../../api/validation/pod-warnings.ts";
+import { namedTemplateWarnings } from "../../api/validation/pod-warnings.ts";
 import { dropGatedTemplateFields } from "./drop-gated-fields.ts";
 import { keepField, raiseGeneration, startGeneration } from "./prepare.ts";
 import type { Strategy } from "./strategy.ts";
@@ -38,5 +38,5 @@ export const deploymentStrategy: Strategy<Deployment> = {
   validate: validateDeployment,
   validateUpdate: validateDeploymentUpdate,
   validateStatusUpdate: validateDeploymentStatusUpdate,
-  warnings: templateWarnings,
+  warnings: namedTemplateWarnings,
 };

@@ -71,3 +71,34 @@ describe.each([
     expect(countProbes(update(off, makeObject(kind, true)))).toBe(2);
   });
 });
+
+test("what is not switched on in 1.36 is dropped, unless it is there already", () => {
+  const strategy = strategyOf("", "pods");
+  const makeLater = () => ({
+    ...makeObject("Pod", false),
+    spec: {
+      containers: [
+        { ...plain, lifecycle: { stopSignal: "SIGUSR1" } },
+        { ...plain, lifecycle: { stopSignal: "SIGUSR1", preStop: { sleep: { seconds: 1 } } } },
+      ],
+      volumes: [
+        {
+          name: "v",
+          projected: { sources: [{ clusterTrustBundle: { path: "p" } }, { podCertificate: {} }] },
+        },
+      ],
+    },
+  });
+  const created = makeLater();
+  strategy.prepareForCreate?.(created, on);
+  expect(created.spec).toMatchObject({
+    containers: [plain, { ...plain, lifecycle: { preStop: { sleep: { seconds: 1 } } } }],
+    volumes: [{ name: "v", projected: { sources: [{}, {}] } }],
+  });
+  expect(JSON.stringify(created)).not.toMatch(
+    /stopSignal|clusterTrustBundle|podCertificate|"lifecycle":\{\}/,
+  );
+  const updated = makeLater();
+  strategy.prepareForUpdate?.(updated, makeLater(), on);
+  expect(updated.spec).toEqual(makeLater().spec);
+});

@@ -15,6 +15,36 @@ export function dropGatedPodFields(
   if (!features.StartupProbeEnabled && !usesStartupProbe(current)) {
     for (const container of containersOf(next)) delete container.startupProbe;
   }
+  if (!usesStopSignal(current)) dropStopSignals(next);
+  if (!usesLaterSources(current)) dropLaterSources(next);
+}
+
+/** Upstream knows it and has not switched it on in 1.36; the same holds for the sources below. */
+function dropStopSignals(spec: PodSpec | undefined): void {
+  for (const container of containersOf(spec)) {
+    if (!container.lifecycle?.stopSignal) continue;
+    delete container.lifecycle.stopSignal;
+    if (Object.keys(container.lifecycle).length === 0) delete container.lifecycle;
+  }
+}
+
+function usesStopSignal(spec: PodSpec | undefined): boolean {
+  return containersOf(spec).some(({ lifecycle }) => lifecycle?.stopSignal !== undefined);
+}
+
+function dropLaterSources(spec: PodSpec | undefined): void {
+  for (const source of projectedSources(spec)) {
+    delete source.clusterTrustBundle;
+    delete source.podCertificate;
+  }
+}
+
+function usesLaterSources(spec: PodSpec | undefined): boolean {
+  return projectedSources(spec).some((source) => source.clusterTrustBundle ?? source.podCertificate);
+}
+
+function projectedSources(spec: PodSpec | undefined) {
+  return spec?.volumes?.flatMap(({ projected }) => projected?.sources ?? []) ?? [];
 }
 
 export function dropGatedTemplateFields(

@@ -12,6 +12,4 @@ export const endpointsStrategy: Strategy<KubeObject & Wire<k8s.V1Endpoints>> = {
 
   validate: validateEndpoints,
   validateUpdate: validateEndpointsUpdate,
-
-  warnings: () => ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"],
 };

@@ -9,6 +9,11 @@ type Lease = KubeObject & Wire<k8s.V1Lease>;
 export const leaseStrategy: Strategy<Lease> = {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
+
+  // Leases that are handed over by agreement are not switched on in 1.36.
+  prepareForCreate: dropHandover,
+  prepareForUpdate: dropHandover,
+
   validate,
   validateUpdate: validate,
 };
@@ -20,8 +25,10 @@ function validate({ spec = {} }: Lease): FieldError[] {
     at.invalid("leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0");
   }
   at.nonNegative("leaseTransitions", spec.leaseTransitions);
-  if (spec.preferredHolder && !spec.strategy) {
-    at.forbidden("preferredHolder", "may only be specified if `strategy` is defined");
-  }
   return at.errors;
+}
+
+function dropHandover({ spec }: Lease): void {
+  delete spec?.strategy;
+  delete spec?.preferredHolder;
 }

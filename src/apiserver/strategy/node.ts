@@ -26,6 +26,15 @@ export const nodeStrategy: Strategy<Node> = {
   validateUpdate: validateNodeUpdate,
   validateStatusUpdate: validateNodeUpdate,
 
+  warnings({ spec }) {
+    const deprecated: string[] = [];
+    if (spec?.configSource !== undefined)
+      deprecated.push("spec.configSource: the feature is no longer supported");
+    if (spec?.externalID)
+      deprecated.push("spec.externalID: this field is deprecated, and is unused by Kubernetes");
+    return deprecated;
+  },
+
   selectableFields: { "spec.unschedulable": ({ spec }) => String(spec?.unschedulable ?? false) },
 };
 

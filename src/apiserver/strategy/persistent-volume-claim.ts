@@ -3,6 +3,8 @@ import { defaultClaim } from "../../api/defaults/claim.ts";
 import type { KubeObject, Wire } from "../../api/objects.ts";
 import { validateClaim, validateClaimStatusUpdate, validateClaimUpdate } from "../../api/validation/claim.ts";
 import type { ClaimSpec } from "../../api/validation/claim-spec.ts";
+import { claimSpecWarnings } from "../../api/validation/pod-warnings.ts";
+import { Report } from "../../api/validation/report.ts";
 import { keepField } from "./prepare.ts";
 import type { Strategy } from "./strategy.ts";
 
@@ -26,6 +28,8 @@ export const claimStrategy: Strategy<KubeObject & Wire<k8s.V1PersistentVolumeCla
   validate: validateClaim,
   validateUpdate: validateClaimUpdate,
   validateStatusUpdate: validateClaimStatusUpdate,
+
+  warnings: ({ spec }) => (spec ? claimSpecWarnings(spec, new Report("spec")) : []),
 };
 
 /** `dataSourceRef` is the newer `dataSource`: each is filled in from the other. */

@@ -33,4 +33,10 @@ export const persistentVolumeStrategy: Strategy<KubeObject & Wire<k8s.V1Persiste
 
   validate: validatePersistentVolume,
   validateUpdate: validatePersistentVolumeUpdate,
+
+  warnings({ spec }) {
+    if (spec?.persistentVolumeReclaimPolicy !== "Recycle") return [];
+    const advice = "Instead, the recommended approach is to use dynamic provisioning.";
+    return [`spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. ${advice}`];
+  },
 };

@@ -26,6 +26,7 @@ describe("create", () => {
       {
         type: "PodScheduled",
         status: "False",
+        lastTransitionTime: "1970-01-01T00:00:00Z",
         reason: "SchedulingGated",
         message: "Scheduling is blocked due to non-empty scheduling gates",
       },

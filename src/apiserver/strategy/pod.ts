@@ -1,4 +1,5 @@
 import { defaultPod, defaultPodIps } from "../../api/defaults/pod.ts";
+import { formatTime } from "../../api/format-time.ts";
 import type { Pod } from "../../api/objects.ts";
 import { isFinalPhase } from "../../api/pod-phase.ts";
 import { qosClassOf } from "../../api/qos-class.ts";
@@ -17,7 +18,7 @@ export const podStrategy: Strategy<Pod> = {
   applyDefaults: defaultPod,
   applyStatusDefaults: defaultPodIps,
 
-  prepareForCreate(next, { features }) {
+  prepareForCreate(next, { features, now }) {
     startGeneration(next);
     dropGatedPodFields(next.spec, undefined, features);
     const spec = next.spec ?? { containers: [] };
@@ -28,6 +29,7 @@ export const podStrategy: Strategy<Pod> = {
         {
           type: "PodScheduled",
           status: "False",
+          lastTransitionTime: formatTime(now),
           reason: "SchedulingGated",
           message: "Scheduling is blocked due to non-empty scheduling gates",
         },

@@ -30,6 +30,7 @@ function makeSystemClass(name: string, value: number, description: string): Prio
 export const priorityClassStrategy: Strategy<PriorityClass> = {
   applyDefaults(priorityClass) {
     priorityClass.preemptionPolicy ??= "PreemptLowerPriority";
+    priorityClass.value ??= 0;
   },
 
   prepareForCreate: startGeneration,

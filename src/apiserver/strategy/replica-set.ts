@@ -6,7 +6,7 @@ import {
   validateReplicaSetStatusUpdate,
   validateReplicaSetUpdate,
 } from "../../api/validation/deployment.ts";
-import { templateWarnings } from "../../api/validation/pod-warnings.ts";
+import { namedTemplateWarnings } from "../../api/validation/pod-warnings.ts";
 import { dropGatedTemplateFields } from "./drop-gated-fields.ts";
 import { keepField, raiseGenerationOnSpecChange, startGeneration } from "./prepare.ts";
 import type { Strategy } from "./strategy.ts";
@@ -35,7 +35,5 @@ export const replicaSetStrategy: Strategy<ReplicaSet> = {
   validate: validateReplicaSet,
   validateUpdate: validateReplicaSetUpdate,
   validateStatusUpdate: validateReplicaSetStatusUpdate,
-  warnings: templateWarnings,
-
-  selectableFields: { "status.replicas": ({ status }) => String(status?.replicas ?? 0) },
+  warnings: namedTemplateWarnings,
 };

@@ -1,9 +1,12 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { KubeObject, Wire } from "../../api/objects.ts";
 import { validateSecret, validateSecretUpdate } from "../../api/validation/config.ts";
+import { keyPairProblem } from "../../api/validation/key-pair.ts";
 import type { Strategy } from "./strategy.ts";
 
-export const secretStrategy: Strategy<KubeObject & Wire<k8s.V1Secret>> = {
+type Secret = KubeObject & Wire<k8s.V1Secret>;
+
+export const secretStrategy: Strategy<Secret> = {
   applyDefaults(secret) {
     secret.type ||= "Opaque";
     // Plain text is for writing only.
@@ -17,5 +20,15 @@ export const secretStrategy: Strategy<KubeObject & Wire<k8s.V1Secret>> = {
   validate: validateSecret,
   validateUpdate: validateSecretUpdate,
 
+  warnings: tlsWarnings,
+
   selectableFields: { type: (secret) => secret.type ?? "" },
 };
+
+/** A certificate and a key that do not belong together may be stored, and serve nobody. */
+function tlsWarnings({ type, data = {} }: Secret): string[] {
+  if (type !== "kubernetes.io/tls") return [];
+  const decode = (text = "") => Buffer.from(text, "base64").toString();
+  const problem = keyPairProblem(decode(data["tls.crt"]), decode(data["tls.key"]));
+  return problem ? [problem] : [];
+}

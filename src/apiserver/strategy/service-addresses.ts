@@ -77,7 +77,14 @@ export function dropOtherTypesFields(next: ServiceSpec, current: ServiceSpec): v
     if (isEqual(next[field], current[field])) delete next[field];
   };
   if (next.type === "ExternalName" && current.type !== "ExternalName") {
-    for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] as const) drop(field);
+    const fields = [
+      "clusterIP",
+      "clusterIPs",
+      "ipFamilies",
+      "ipFamilyPolicy",
+      "internalTrafficPolicy",
+    ] as const;
+    fields.forEach(drop);
   }
   if (hasNodePorts(current) && !hasNodePorts(next)) {
     const before = new Set(current.ports?.map(({ nodePort }) => nodePort));

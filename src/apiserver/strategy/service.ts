@@ -6,6 +6,7 @@ import {
   validateServiceStatusUpdate,
   validateServiceUpdate,
 } from "../../api/validation/service.ts";
+import { serviceWarnings } from "../../api/validation/service-warnings.ts";
 import { keepField } from "./prepare.ts";
 import { dropOtherTypesFields, keepAllocatedValues, normalizeClusterIPs } from "./service-addresses.ts";
 import type { Strategy } from "./strategy.ts";
@@ -42,6 +43,8 @@ export const serviceStrategy: Strategy<Service> = {
   validate: (next) => validateService(next),
   validateUpdate: validateServiceUpdate,
   validateStatusUpdate: validateServiceStatusUpdate,
+
+  warnings: serviceWarnings,
 
   selectableFields: {
     "spec.clusterIP": ({ spec }) => spec?.clusterIP ?? "",

@@ -211,7 +211,7 @@ describe("rules", () => {
     [
       { persistentVolumeClaimRetentionPolicy: { whenDeleted: "Keep" } },
       [
-        'spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Keep": supported values: "Delete", "Retain"',
+        'spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Keep": supported values: "Retain", "Delete"',
       ],
     ],
     [{ serviceName: "a.b" }, ['spec.serviceName: Invalid value: "a.b": must not contain dots']],

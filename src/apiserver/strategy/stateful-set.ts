@@ -43,8 +43,8 @@ export const statefulSetStrategy: Strategy<StatefulSet> = {
 
   validateStatusUpdate: validateStatefulSetStatusUpdate,
 
-  warnings(set) {
-    const warnings = templateWarnings(set);
+  warnings(set, _context, current) {
+    const warnings = templateWarnings(set, current);
     if ((set.spec?.revisionHistoryLimit ?? 0) < 0) {
       const advice = "a negative value retains all historical revisions; a value >= 0 is recommended";
       warnings.push(`spec.revisionHistoryLimit: ${advice}`);

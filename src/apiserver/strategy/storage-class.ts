@@ -32,7 +32,10 @@ function validate(storageClass: StorageClass): FieldError[] {
   const at = new Report("");
   const { provisioner, parameters = {} } = storageClass;
   if (!provisioner) at.required("provisioner");
-  else at.problems("provisioner", provisioner, qualifiedNameProblems(provisioner.toLowerCase()));
+  else {
+    const name = provisioner.toLowerCase();
+    at.problems("provisioner", name, qualifiedNameProblems(name));
+  }
   validateParameters(parameters, at);
   at.oneOf("reclaimPolicy", storageClass.reclaimPolicy || undefined, ["Delete", "Retain"]);
   const modes = ["Immediate", "WaitForFirstConsumer"];

@@ -29,7 +29,7 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   validateUpdate?(next: T, current: T, context: StrategyContext): FieldError[];
   validateStatusUpdate?(next: T, current: T, context: StrategyContext): FieldError[];
   /** Things worth a `Warning` header that do not fail the request. */
-  warnings?(next: T, context: StrategyContext): string[];
+  warnings?(next: T, context: StrategyContext, current?: T): string[];
   /** Which rule a name of this kind follows; a DNS subdomain unless told. */
   readonly nameRule?: "dnsSubdomain" | "dnsLabel" | "dns1035Label" | "pathSegment";
   /** Field selectors this kind has beside metadata.name and metadata.namespace, as paths: `spec.nodeName`. */

@@ -6,19 +6,22 @@ import type { Change, ObjectRef } from "../registry/registry.ts";
 import { bodyAsJson } from "../representation/body-as-json.ts";
 import { type Binding, bindPod } from "../strategy/bind-pod.ts";
 import type { WriteDeps } from "../verb/write-deps.ts";
-import { parseDryRun } from "../verb/write-options.ts";
+import { parseWriteOptions } from "../verb/write-options.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };
 
-/** `pods/NAME/binding`: a scheduler says on which node the pod runs. */
-export async function handleBinding(deps: WriteDeps, request: ApiRequest, ref: ObjectRef): Promise<Answer> {
+/** `pods/NAME/binding`: a scheduler says on which node the pod runs. Under `bindings`, the body says which pod. */
+export async function handleBinding(
+  deps: WriteDeps,
+  request: ApiRequest,
+  target: Omit<ObjectRef, "name"> & { readonly name?: string },
+): Promise<Answer> {
   const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
   const { object: binding } = decodeBody<Binding>(bindingKind, text, { fieldValidation: "Ignore" });
-  const named = binding.metadata?.name;
-  if (named && named !== ref.name) {
-    throw badRequest(`name in URL does not match name in Binding object: ${ref.name} vs ${named}`);
-  }
-  const dryRun = parseDryRun(request.query);
+  const { name = "" } = binding.metadata ?? {};
+  const ref: ObjectRef = { name, ...target };
+  if (name !== ref.name) throw badRequest("name in URL does not match name in Binding object");
+  const { dryRun } = parseWriteOptions(request.query, "CreateOptions");
   const { user } = request;
   await deps.admit({
     operation: "create",

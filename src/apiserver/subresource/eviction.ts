@@ -11,7 +11,7 @@ import type { Change, ObjectRef } from "../registry/registry.ts";
 import { bodyAsJson } from "../representation/body-as-json.ts";
 import { deleteObject } from "../verb/delete.ts";
 import type { WriteDeps } from "../verb/write-deps.ts";
-import { parseDryRun } from "../verb/write-options.ts";
+import { parseWriteOptions } from "../verb/write-options.ts";
 
 type Eviction = KubeObject & Wire<k8s.V1Eviction>;
 type Budget = KubeObject & Wire<k8s.V1PodDisruptionBudget>;
@@ -23,12 +23,13 @@ const budgetResource = findResource("policy", "v1", "poddisruptionbudgets") as R
 export async function handleEviction(deps: WriteDeps, request: ApiRequest, ref: ObjectRef): Promise<Answer> {
   const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
   const { object: eviction } = decodeBody<Eviction>(evictionKind, text, { fieldValidation: "Ignore" });
-  const named = eviction.metadata?.name;
-  if (named && named !== ref.name)
-    throw badRequest(`name in URL does not match name in Eviction object: ${named} vs ${ref.name}`);
+  if (eviction.metadata?.name !== ref.name)
+    throw badRequest("name in URL does not match name in Eviction object");
 
   const pod = (await deps.registry.get(ref)).parse() as Pod;
-  const dryRun = parseDryRun(request.query) || (eviction.deleteOptions?.dryRun?.length ?? 0) > 0;
+  const dryRun =
+    parseWriteOptions(request.query, "CreateOptions").dryRun ||
+    (eviction.deleteOptions?.dryRun?.length ?? 0) > 0;
   const { user } = request;
   await deps.admit({
     operation: "create",
@@ -41,12 +42,30 @@ export async function handleEviction(deps: WriteDeps, request: ApiRequest, ref: 
   });
   if (needsBudget(pod)) await takeFromBudget(deps, pod, dryRun);
   const options = { ...eviction.deleteOptions, ...(dryRun && { dryRun: ["All"] }) };
+  if (!dryRun) await sayWhy(deps, ref);
   await deleteObject(deps, { ref, options, user });
   return {
     kind: "object",
     status: 201,
     object: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 },
   };
+}
+
+/** A condition that outlives the request: who looks at the pod while it goes sees why. */
+async function sayWhy({ registry, clock }: WriteDeps, ref: ObjectRef): Promise<void> {
+  await registry.change(ref, (cached): Change => {
+    const pod = cached.parse() as Pod;
+    const others = pod.status?.conditions?.filter(({ type }) => type !== "DisruptionTarget") ?? [];
+    const condition = {
+      type: "DisruptionTarget",
+      status: "True",
+      lastTransitionTime: formatTime(clock.now()),
+      reason: "EvictionByEvictionAPI",
+      message: "Eviction API: evicting",
+    };
+    const evicted: Pod = { ...pod, status: { ...pod.status, conditions: [...others, condition] } };
+    return { kind: "put", object: evicted };
+  });
 }
 
 /** Pods that run nothing, or go already, take nothing away from anybody. */
@@ -101,10 +120,11 @@ function checkAllowed(budget: Budget, pod: Pod): void {
     (status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0;
   // An unhealthy pod counts for nothing in a budget that is met without it.
   if (!isReady && (spec?.unhealthyPodEvictionPolicy === "AlwaysAllow" || healthy)) return;
-  if (!observed) throw refused(budget, "The disruption budget is still being processed by the server.", 10);
+  if (!observed)
+    throw refused(`The disruption budget ${metadata.name} is still being processed by the server.`, 10);
   if ((status?.disruptionsAllowed ?? 0) <= 0) {
     const needs = `The disruption budget ${metadata.name} needs ${status?.desiredHealthy ?? 0} healthy pods and has ${status?.currentHealthy ?? 0} currently`;
-    throw refused(budget, needs, undefined);
+    throw refused(needs, undefined);
   }
 }
 
@@ -126,13 +146,13 @@ function withDisruption(budget: Budget, pod: Pod, now: number): Budget {
   };
 }
 
-function refused(budget: Budget, cause: string, retryAfterSeconds: number | undefined): StatusError {
+function refused(cause: string, retryAfterSeconds: number | undefined): StatusError {
   return new StatusError(
     429,
     "TooManyRequests",
     "Cannot evict pod as it would violate the pod's disruption budget.",
     {
-      causes: [{ reason: "DisruptionBudget", message: cause, field: budget.metadata.name }],
+      causes: [{ reason: "DisruptionBudget", message: cause }],
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     },
   );

@@ -33,7 +33,7 @@ export function createKubeletProxy(
       case "log":
         return {
           async request(request, response, query) {
-            allowMethods(request, info, ["GET"]);
+            allowMethods(request, ["GET"]);
             await proxyPodLog(deps, info, { response, query });
           },
           upgrade: refuse("a log is not upgraded"),
@@ -45,7 +45,7 @@ export function createKubeletProxy(
           request: refuse("Upgrade request required"),
           async upgrade(request, socket, head) {
             // GET too: browsers open WebSockets with nothing else.
-            allowMethods(request, info, ["GET", "POST"]);
+            allowMethods(request, ["GET", "POST"]);
             await proxyPodStream(deps, info, { subresource, request, socket, head });
           },
         };
@@ -76,10 +76,6 @@ function refuse(message: string): () => Promise<void> {
   };
 }
 
-function allowMethods(
-  { method = "" }: IncomingMessage,
-  info: ResourceRequest,
-  methods: readonly string[],
-): void {
-  if (!methods.includes(method)) throw methodNotAllowed(info, info.verb);
+function allowMethods({ method = "" }: IncomingMessage, methods: readonly string[]): void {
+  if (!methods.includes(method)) throw methodNotAllowed();
 }

@@ -11,9 +11,9 @@ import { CachedObject } from "../cache/cached-object.ts";
 import type { ObjectRef } from "../registry/registry.ts";
 import { bodyAsJson } from "../representation/body-as-json.ts";
 import type { Verb } from "../request-info.ts";
-import { updateObject } from "../verb/update.ts";
+import { checkUid, updateObject } from "../verb/update.ts";
 import type { WriteDeps } from "../verb/write-deps.ts";
-import { parseDryRun, parseFieldValidation, readPatch } from "../verb/write-options.ts";
+import { parseWriteOptions, readPatch, type WriteOptions } from "../verb/write-options.ts";
 
 type Scale = KubeObject & Wire<k8s.V1Scale>;
 /** What Deployments, ReplicaSets and StatefulSets have in common. */
@@ -31,52 +31,59 @@ export async function handleScale(
   ref: ObjectRef,
   verb: Verb,
 ): Promise<Answer> {
-  const fieldValidation = parseFieldValidation(request.query);
   switch (verb) {
     case "get":
       return { kind: "object", status: 200, object: toScale((await deps.registry.get(ref)).parse()) };
     case "update": {
+      const options = parseWriteOptions(request.query, "UpdateOptions");
       const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
-      const { object, warnings } = decodeBody<Scale>(scaleKind, text, { fieldValidation });
-      return writeScale(deps, request, { ref, next: () => object, warnings });
+      const { object, warnings } = decodeBody<Scale>(scaleKind, text, options);
+      return writeScale(deps, request, { ref, next: () => object, warnings, options });
     }
     case "patch": {
-      const patch = await readPatch(request);
+      const options = parseWriteOptions(request.query, "PatchOptions");
+      const patch = await readPatch(request, options);
       const next = (current: Scale) => applyPatch<Scale>(patch, definitionName(scaleKind), current).object;
-      return writeScale(deps, request, { ref, next, warnings: [] });
+      return writeScale(deps, request, { ref, next, warnings: [], options });
     }
     default:
-      throw methodNotAllowed(ref.resource, verb);
+      throw methodNotAllowed();
   }
 }
 
 async function writeScale(
   deps: WriteDeps,
   request: ApiRequest,
-  write: { ref: ObjectRef; next: (current: Scale) => Scale; warnings: readonly string[] },
+  write: {
+    ref: ObjectRef;
+    next: (current: Scale) => Scale;
+    warnings: readonly string[];
+    options: WriteOptions;
+  },
 ): Promise<Answer> {
   const { ref, warnings } = write;
   const answer = await updateObject(deps, {
     ref,
     subresource: "",
     user: request.user,
-    dryRun: parseDryRun(request.query),
+    dryRun: write.options.dryRun,
     warnings,
     next: (current) => withReplicas(current, write.next(toScale(current)), ref),
   });
   return { ...answer, object: toScale(parsedObject(answer)) };
 }
 
-function withReplicas(current: Scalable, scale: Scale, { name }: ObjectRef): KubeObject {
+function withReplicas(current: Scalable, scale: Scale, ref: ObjectRef): KubeObject {
   const replicas = scale.spec?.replicas ?? 0;
   if (replicas < 0) {
-    throw invalidObject(scaleKind, name, [
+    throw invalidObject(scaleKind, ref.name, [
       invalid("spec.replicas", replicas, "must be greater than or equal to 0"),
     ]);
   }
-  const { resourceVersion, uid } = scale.metadata;
+  const { name, namespace, resourceVersion, uid = current.metadata.uid } = scale.metadata ?? {};
   // What the scale says of itself counts as preconditions on the object behind it.
-  const metadata = { ...current.metadata, resourceVersion, uid: uid ?? current.metadata.uid };
+  checkUid(ref, uid, current);
+  const metadata = { ...current.metadata, name, namespace, resourceVersion, uid };
   return { ...current, metadata, spec: { ...current.spec, replicas } } as Scalable;
 }
 

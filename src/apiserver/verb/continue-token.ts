@@ -1,3 +1,4 @@
+import { goSyntaxError } from "../../api/schema/go-syntax-error.ts";
 import { badRequest } from "../../api/status-error.ts";
 
 /** Where the next page of a list begins, and as of which revision. */
@@ -16,20 +17,34 @@ export function encodeContinue(token: ContinueToken): string {
 }
 
 export function decodeContinue(text: string): ContinueToken {
-  const token = parse(text);
-  if (token?.v !== formatVersion || !Number.isSafeInteger(token.rv) || typeof token.start !== "string") {
-    throw badRequest(
-      "continue key is not valid: it must be the continue field of an earlier answer, unchanged",
-    );
-  }
-  return { revision: token.rv < 0 ? undefined : token.rv, after: token.start };
+  const { v, rv, start } = parse(text);
+  if (v !== formatVersion) throw refused(`server does not recognize this encoded version ${v}`);
+  if (typeof rv !== "number" || !Number.isSafeInteger(rv) || rv === 0)
+    throw refused(`incorrect encoded start resourceVersion (version ${formatVersion})`);
+  if (typeof start !== "string" || start === "")
+    throw refused(`encoded start key empty (version ${formatVersion})`);
+  if (start.split("/").includes("..")) throw refused(start);
+  return { revision: rv < 0 ? undefined : rv, after: start };
 }
 
-function parse(text: string): { v?: unknown; rv: number; start?: unknown } | undefined {
+interface RawToken {
+  readonly v?: unknown;
+  readonly rv?: unknown;
+  readonly start?: unknown;
+}
+
+function parse(text: string): RawToken {
+  const stranger = text.search(/[^A-Za-z0-9_-]/);
+  if (stranger >= 0) throw refused(`illegal base64 data at input byte ${stranger}`);
+  const json = Buffer.from(text, "base64url").toString();
   try {
-    const token = JSON.parse(Buffer.from(text, "base64url").toString());
-    return typeof token === "object" && token !== null ? token : undefined;
-  } catch {
-    return undefined;
+    const token: unknown = JSON.parse(json);
+    return typeof token === "object" && token !== null ? token : {};
+  } catch (error) {
+    throw refused(error instanceof SyntaxError ? goSyntaxError(error, json) : String(error));
   }
+}
+
+function refused(reason: string) {
+  return badRequest(`invalid continue token: continue key is not valid: ${reason}`);
 }

@@ -65,7 +65,10 @@ describe("decideDelete", () => {
   });
 
   test("what holds it keeps it", () => {
-    expect(decide({}, { held: true })).toMatchObject({ kind: "mark" });
+    const plan = decide({}, { held: true });
+    expect(plan).toMatchObject({ kind: "mark", metadata: { deletionTimestamp: expect.any(String) } });
+    // It goes when its holder says so.
+    expect(plan).not.toHaveProperty("metadata.deletionGracePeriodSeconds");
   });
 
   test.each([

@@ -43,7 +43,8 @@ export function decideDelete({ object, options, gracePeriodSeconds, held, now }:
   if (!alreadyMarked || shorter) {
     const start = alreadyMarked ? deletionStart(current) : now;
     metadata.deletionTimestamp = formatTime(start + deletionGracePeriodSeconds * 1_000);
-    metadata.deletionGracePeriodSeconds = deletionGracePeriodSeconds;
+    // What is held goes when its holder says so.
+    if (!held) metadata.deletionGracePeriodSeconds = deletionGracePeriodSeconds;
     // A kind without generations has none to raise.
     if (!alreadyMarked && (metadata.generation ?? 0) > 0)
       metadata.generation = (metadata.generation ?? 0) + 1;

@@ -79,12 +79,15 @@ function successStatus({ resource, name }: ObjectRef, object: CachedObject): Sta
 
 function checkPreconditions(ref: ObjectRef, options: DeleteOptions, current: KubeObject): void {
   const { uid, resourceVersion } = options.preconditions ?? {};
-  if (uid && uid !== current.metadata.uid) {
-    const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
-    throw conflict(ref.resource, ref.name, detail);
+  const { metadata } = current;
+  // Upstream names the kind here, and not the resource.
+  const { group, kind: plural } = ref.resource;
+  if (uid && uid !== metadata.uid) {
+    const detail = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    throw conflict({ group, plural }, ref.name, detail);
   }
-  if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) {
-    const detail = `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${current.metadata.resourceVersion}`;
-    throw conflict(ref.resource, ref.name, detail);
+  if (resourceVersion && resourceVersion !== metadata.resourceVersion) {
+    const detail = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    throw conflict({ group, plural }, ref.name, detail);
   }
 }

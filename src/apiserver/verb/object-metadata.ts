@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { formatTime } from "../../api/format-time.ts";
-import type { KubeObject, ObjectMeta } from "../../api/objects.ts";
+import type { KubeObject } from "../../api/objects.ts";
 
 /** What the server alone decides about a new object's metadata. */
 export function stampNewObject(object: KubeObject, options: { namespace: string; now: number }): void {
@@ -18,21 +18,17 @@ export function stampNewObject(object: KubeObject, options: { namespace: string;
 
 /** What an update may not touch: those fields come from the stored object. */
 export function keepServerMetadata(next: KubeObject, current: KubeObject): void {
-  for (const field of serverFields) keepField(next.metadata, current.metadata, field);
-  delete next.metadata.selfLink;
-  delete next.metadata.managedFields;
-}
-
-const serverFields = [
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "generation",
-] as const;
-
-function keepField<K extends keyof ObjectMeta>(next: ObjectMeta, current: ObjectMeta, field: K): void {
-  if (current[field] === undefined) delete next[field];
-  else next[field] = current[field];
+  const { metadata } = next;
+  const { creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = current.metadata;
+  metadata.creationTimestamp = creationTimestamp;
+  if (generation !== undefined) metadata.generation = generation;
+  else if (metadata.generation !== undefined) delete metadata.generation;
+  // A delete is never taken back; one that an update pretends is refused by the checks.
+  if (deletionTimestamp !== undefined) metadata.deletionTimestamp = deletionTimestamp;
+  if (deletionGracePeriodSeconds !== undefined)
+    metadata.deletionGracePeriodSeconds = deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  delete metadata.managedFields;
 }
 
 /** Letters and digits that cannot spell a word and are not mistaken for each other. */

@@ -4,6 +4,7 @@ import { parseListOptions, parseWatchOptions } from "./read-options.ts";
 
 const list = (query: string) => parseListOptions(new URLSearchParams(query));
 const watch = (query: string) => parseWatchOptions(new URLSearchParams(query));
+const base64 = (text: string) => Buffer.from(text).toString("base64url");
 const token = encodeContinue({ revision: 7, after: "a/b" });
 
 describe("lists", () => {
@@ -21,23 +22,60 @@ describe("lists", () => {
   });
 
   test("a limit of 0 is none", () => {
-    expect([list("limit=0").limit, list("limit=3").limit]).toEqual([undefined, 3]);
+    expect(["limit=0", "limit=-1", "limit=3"].map((query) => list(query).limit)).toEqual([
+      undefined,
+      undefined,
+      3,
+    ]);
   });
 
   test.each([
-    "resourceVersionMatch=Exact",
-    "resourceVersion=0&resourceVersionMatch=Exact",
-    "resourceVersion=5&resourceVersionMatch=Nope",
-    `resourceVersion=5&continue=${token}`,
-    `resourceVersionMatch=Exact&continue=${token}`,
-    "resourceVersion=-1",
-    "resourceVersion=1e3",
-    "limit=-1",
-    "limit=x",
-    "continue=!",
-    "sendInitialEvents=true",
-  ])("%j is refused", (query) => {
-    expect(() => list(query)).toThrow(expect.objectContaining({ code: 400 }));
+    [
+      "resourceVersionMatch=Exact",
+      "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+    ],
+    [
+      "resourceVersion=0&resourceVersionMatch=Exact",
+      'resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+    ],
+    [
+      "resourceVersion=5&resourceVersionMatch=Nope",
+      'resourceVersionMatch: Unsupported value: "Nope": supported values: "Exact", "NotOlderThan", ""',
+    ],
+    [
+      `resourceVersion=5&resourceVersionMatch=Exact&continue=${token}`,
+      "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided",
+    ],
+    ["sendInitialEvents=true", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"],
+  ])("%j is refused", (query, message) => {
+    const whole = `ListOptions.meta.k8s.io "" is invalid: ${message}`;
+    expect(() => list(query)).toThrow(expect.objectContaining({ code: 422, message: whole }));
+  });
+
+  test.each([
+    [`resourceVersion=5&continue=${token}`, "specifying resource version is not allowed when using continue"],
+    [
+      "resourceVersion=-1",
+      'invalid resource version: resourceVersion: Invalid value: "-1": strconv.ParseUint: parsing "-1": invalid syntax',
+    ],
+    ["limit=x", 'strconv.ParseInt: parsing "x": invalid syntax'],
+    ["limit=99999999999999999999", 'strconv.ParseInt: parsing "99999999999999999999": value out of range'],
+    ["timeoutSeconds=1.5", 'strconv.ParseInt: parsing "1.5": invalid syntax'],
+    ["continue=!", "invalid continue token: continue key is not valid: illegal base64 data at input byte 0"],
+    [
+      `continue=${base64('{"v":"v9","rv":5,"start":"x"}')}`,
+      "invalid continue token: continue key is not valid: server does not recognize this encoded version v9",
+    ],
+    [
+      `continue=${base64('{"v":"meta.k8s.io/v1","rv":0,"start":"x"}')}`,
+      "invalid continue token: continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+    ],
+    [
+      `continue=${base64('{"v":"meta.k8s.io/v1","rv":5,"start":"../x"}')}`,
+      "invalid continue token: continue key is not valid: ../x",
+    ],
+  ])("%j is not understood", (query, message) => {
+    expect(() => list(query)).toThrow(expect.objectContaining({ code: 400, message }));
   });
 });
 
@@ -55,14 +93,16 @@ describe("watches", () => {
       "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=5",
       { kind: "after", revision: 5 },
     ],
+    ["sendInitialEvents=false&resourceVersionMatch=NotOlderThan", { kind: "changes" }],
+    ["sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0", { kind: "changes" }],
   ])("%j", (query, start) => {
     expect(watch(query).start).toEqual(start);
   });
 
-  test.each(["sendInitialEvents=true", "resourceVersion=5&resourceVersionMatch=Exact", "timeoutSeconds=-1"])(
+  test.each(["sendInitialEvents=true", "resourceVersion=5&resourceVersionMatch=Exact", "continue=x"])(
     "%j is refused",
     (query) => {
-      expect(() => watch(query)).toThrow(expect.objectContaining({ code: 400 }));
+      expect(() => watch(query)).toThrow(expect.objectContaining({ code: 422 }));
     },
   );
 });

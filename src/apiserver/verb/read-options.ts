@@ -1,4 +1,5 @@
-import { badRequest } from "../../api/status-error.ts";
+import { badRequest, invalidObject } from "../../api/status-error.ts";
+import { Report } from "../../api/validation/report.ts";
 import { isTrue } from "../request-info.ts";
 import { type ContinueToken, decodeContinue } from "./continue-token.ts";
 
@@ -24,6 +25,8 @@ type WatchStart =
   | { readonly kind: "fromNow" }
   /** The same, from state that may be a little old. */
   | { readonly kind: "any" }
+  /** Only what changes from now on. */
+  | { readonly kind: "changes" }
   | { readonly kind: "after"; readonly revision: number }
   /** Like `fromNow`, with a bookmark that says where the state ends, at or after a revision. */
   | { readonly kind: "initialEvents"; readonly revision: number };
@@ -35,87 +38,98 @@ export interface WatchOptions {
 }
 
 export function parseListOptions(query: URLSearchParams): ListOptions {
+  if (query.size === 0) return wholeList;
   const limit = integerParameter(query, "limit");
-  const continueText = query.get("continue");
-  const revision = revisionParameter(query);
+  integerParameter(query, "timeoutSeconds");
+  const continueText = query.get("continue") ?? "";
   const match = query.get("resourceVersionMatch") ?? "";
-  if (query.has("sendInitialEvents")) throw invalidOption("sendInitialEvents", "is forbidden for list");
-
+  validateListOptions(query, match);
+  const revision = revisionParameter(query);
+  const page = limit !== undefined && limit > 0 ? limit : undefined;
   if (continueText) {
-    if (match) throw invalidOption("resourceVersionMatch", "is forbidden for continue");
     if (revision) throw badRequest("specifying resource version is not allowed when using continue");
-    return { time: { kind: "continue", token: decodeContinue(continueText) }, limit: limit || undefined };
+    return { time: { kind: "continue", token: decodeContinue(continueText) }, limit: page };
   }
-  return { time: listTime(revision, match, limit ?? 0), limit: limit || undefined };
+  return { time: listTime(revision, match, page), limit: page };
 }
 
-function listTime(revision: number | undefined, match: string, limit: number): ListTime {
-  if (match && revision === undefined)
-    throw invalidOption("resourceVersionMatch", "is forbidden unless resourceVersion is provided");
-  switch (match) {
-    case "Exact":
-      if (!revision)
-        throw invalidOption("resourceVersionMatch", '"Exact" is forbidden for resourceVersion "0"');
-      return { kind: "exact", revision };
-    case "NotOlderThan":
-    case "":
-      if (revision === undefined) return { kind: "latest" };
-      if (revision === 0) return { kind: "any" };
-      // Without a match a paged list has always been of exactly that revision.
-      return match === "" && limit > 0 ? { kind: "exact", revision } : { kind: "notOlderThan", revision };
-    default:
-      throw invalidOption(
-        "resourceVersionMatch",
-        `unsupported value ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan"`,
-      );
-  }
+const wholeList: ListOptions = { time: { kind: "latest" }, limit: undefined };
+
+function validateListOptions(query: URLSearchParams, match: string): void {
+  const at = new Report("");
+  const revision = query.get("resourceVersion");
+  const refuse = (detail: string) => at.forbidden("resourceVersionMatch", `resourceVersionMatch ${detail}`);
+  if (match && !revision) refuse("is forbidden unless resourceVersion is provided");
+  if (match && query.get("continue")) refuse("is forbidden when continue is provided");
+  if (match) at.oneOf("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]);
+  if (match === "Exact" && revision === "0") refuse('"exact" is forbidden for resourceVersion "0"');
+  if (query.has("sendInitialEvents"))
+    at.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
+  refuseInvalid("ListOptions", at);
+}
+
+function listTime(revision: number | undefined, match: string, limit: number | undefined): ListTime {
+  if (revision === undefined) return { kind: "latest" };
+  if (match === "Exact") return { kind: "exact", revision };
+  if (revision === 0) return { kind: "any" };
+  // Without a match a paged list has always been of exactly that revision.
+  return match === "" && limit ? { kind: "exact", revision } : { kind: "notOlderThan", revision };
 }
 
 export function parseWatchOptions(query: URLSearchParams): WatchOptions {
+  validateWatchOptions(query);
   const revision = revisionParameter(query);
-  const match = query.get("resourceVersionMatch") ?? "";
   const options = {
     bookmarks: isTrue(query.get("allowWatchBookmarks")),
     timeoutSeconds: integerParameter(query, "timeoutSeconds"),
   };
-  if (query.has("sendInitialEvents")) {
-    if (match !== "NotOlderThan") {
-      throw invalidOption(
-        "resourceVersionMatch",
-        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-      );
-    }
-    if (isTrue(query.get("sendInitialEvents"))) {
-      return { ...options, start: { kind: "initialEvents", revision: revision ?? 0 } };
-    }
-  } else if (match) {
-    throw invalidOption(
-      "resourceVersionMatch",
-      "is forbidden for watch unless sendInitialEvents is provided",
-    );
-  }
-  if (revision === undefined) return { ...options, start: { kind: "fromNow" } };
-  return { ...options, start: revision === 0 ? { kind: "any" } : { kind: "after", revision } };
+  if (query.has("sendInitialEvents") && isTrue(query.get("sendInitialEvents")))
+    return { ...options, start: { kind: "initialEvents", revision: revision ?? 0 } };
+  if (revision !== undefined && revision > 0) return { ...options, start: { kind: "after", revision } };
+  // Asked not to begin with the objects as they are.
+  if (query.has("sendInitialEvents")) return { ...options, start: { kind: "changes" } };
+  return { ...options, start: { kind: revision === 0 ? "any" : "fromNow" } };
 }
 
-function revisionParameter(query: URLSearchParams): number | undefined {
+function validateWatchOptions(query: URLSearchParams): void {
+  const at = new Report("");
+  const match = query.get("resourceVersionMatch") ?? "";
+  const initial = query.has("sendInitialEvents");
+  const refuse = (detail: string) => at.forbidden("resourceVersionMatch", detail);
+  if (initial && match !== "NotOlderThan")
+    refuse("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  if (match && !initial)
+    refuse("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  if (match) at.oneOf("resourceVersionMatch", match, ["NotOlderThan"]);
+  if (query.get("continue")) refuse("resourceVersionMatch is forbidden when continue is provided");
+  refuseInvalid("ListOptions", at);
+}
+
+/** Options of a request that break rules, under the name that upstream has for them. */
+export function refuseInvalid(kind: string, { errors }: Report): void {
+  if (errors.length > 0) throw invalidObject({ group: "meta.k8s.io", kind }, "", errors);
+}
+
+export function revisionParameter(query: URLSearchParams): number | undefined {
   const text = query.get("resourceVersion");
   if (!text) return undefined;
   const revision = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(revision))
-    throw invalidOption("resourceVersion", `${JSON.stringify(text)} is not a resource version`);
-  return revision;
+  if (Number.isSafeInteger(revision)) return revision;
+  const value = JSON.stringify(text);
+  throw badRequest(
+    `invalid resource version: resourceVersion: Invalid value: ${value}: strconv.ParseUint: parsing ${value}: invalid syntax`,
+  );
 }
 
 function integerParameter(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  if (!text) return undefined;
-  const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(value)) throw invalidOption(name, `${JSON.stringify(text)} is not an integer`);
-  if (value < 0) throw invalidOption(name, `${value} is negative`);
-  return value;
+  return text ? parseInteger(text) : undefined;
 }
 
-function invalidOption(name: string, detail: string) {
-  return badRequest(`${name}: ${detail}`);
+/** Throws what Go says of a text that is no integer. */
+export function parseInteger(text: string): number {
+  const isNumber = /^[+-]?\d+$/.test(text);
+  if (isNumber && Number.isSafeInteger(Number(text))) return Number(text);
+  const problem = isNumber ? "value out of range" : "invalid syntax";
+  throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${problem}`);
 }

@@ -1,3 +1,4 @@
+import { invalid } from "../../api/field-error.ts";
 import type { KubeObject } from "../../api/objects.ts";
 import { badRequest, conflict, invalidObject, modifiedDetail, StatusError } from "../../api/status-error.ts";
 import { validateObjectMetaUpdate } from "../../api/validation/metadata.ts";
@@ -27,17 +28,18 @@ export async function replaceObject(
   const { ref, object, subresource } = request;
   const strategy = deps.strategyFor(ref.resource);
   checkNames(ref, object);
-  if (!object.metadata.resourceVersion && strategy.allowUnconditionalUpdate === false) {
-    throw invalidObject(ref.resource, ref.name, [
-      {
-        type: "FieldValueInvalid",
-        field: "metadata.resourceVersion",
-        message: "Invalid value: 0: must be specified for an update",
-      },
-    ]);
-  }
   try {
-    return await updateObject(deps, { ...request, next: () => structuredClone(object) });
+    const next = (current: KubeObject) => {
+      checkUid(ref, object.metadata.uid, current);
+      if (!object.metadata.resourceVersion && strategy.allowUnconditionalUpdate === false) {
+        // Upstream names the resource here, and not the kind.
+        const { group, plural: kind } = ref.resource;
+        const error = invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        throw invalidObject({ group, kind }, ref.name, [error]);
+      }
+      return structuredClone(object);
+    };
+    return await updateObject(deps, { ...request, next });
   } catch (error) {
     const missing = error instanceof StatusError && error.code === 404;
     if (!missing || !strategy.allowCreateOnUpdate || subresource !== "") throw error;
@@ -50,26 +52,23 @@ export async function replaceObject(
 export async function updateObject(deps: WriteDeps, request: UpdateRequest): Promise<ObjectAnswer> {
   const { ref, dryRun } = request;
   let warnings: readonly string[] = [];
-  let dry: KubeObject | undefined;
+  /** What the answer shows where it is not what is stored. */
+  let shown: KubeObject | undefined;
   const result = await deps.registry.change(ref, async (cached): Promise<Change> => {
     const current = request.subresource === "status" ? cached.parseButSpec() : cached.parse();
     const next = await request.next(current);
     checkNames(ref, next);
     checkVersion(ref, next, cached.revision);
-    // A uid in an update is a precondition: another object of the same name is not the one that was meant.
     next.metadata.uid ??= current.metadata.uid;
-    if (next.metadata.uid !== current.metadata.uid) {
-      const detail = `Precondition failed: UID in precondition: ${next.metadata.uid}, UID in object meta: ${current.metadata.uid}`;
-      throw conflict(ref.resource, ref.name, detail);
-    }
     next.metadata.resourceVersion = current.metadata.resourceVersion;
     warnings = await prepare(deps, request, next, current);
-    if (dryRun) dry = next;
+    const done = isDone(next, current);
+    shown = dryRun || done ? next : undefined;
     if (dryRun) return { kind: "keep" };
-    return isDone(next, current) ? { kind: "remove" } : { kind: "put", object: next };
+    return done ? { kind: "remove" } : { kind: "put", object: next };
   });
   const all = [...request.warnings, ...warnings];
-  return { kind: "object", status: 200, object: dry ?? result.object, warnings: all };
+  return { kind: "object", status: 200, object: shown ?? result.object, warnings: all };
 }
 
 /** Defaults, rules and checks of the kind; changes `next` and answers with warnings. */
@@ -100,7 +99,7 @@ async function prepare(
   ];
   if (errors.length > 0) throw invalidObject(ref.resource, ref.name, errors);
   // They are about the spec, and who writes the status has not written that.
-  return subresource === "status" ? [] : (strategy.warnings?.(next, context) ?? []);
+  return subresource === "status" ? [] : (strategy.warnings?.(next, context, current) ?? []);
 }
 
 function validate(
@@ -114,15 +113,24 @@ function validate(
 
 function checkNames(ref: ObjectRef, object: KubeObject): void {
   const { name, namespace } = object.metadata;
-  if (!name) throw badRequest("the name of the object must be set: it is the last part of the URL");
+  if (!name) {
+    throw badRequest(
+      `the name of the object (${ref.name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
   if (name !== ref.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${ref.name})`);
   }
   if (ref.resource.namespaced && namespace && namespace !== ref.namespace) {
-    throw badRequest(
-      `the namespace of the object (${namespace}) does not match the namespace on the request (${ref.namespace})`,
-    );
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
+}
+
+/** A uid in a PUT is a precondition: another object of the same name is not the one that was meant. */
+export function checkUid(ref: ObjectRef, uid: string | undefined, { metadata }: KubeObject): void {
+  if (uid === undefined || uid === metadata.uid) return;
+  const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+  throw conflict(ref.resource, ref.name, detail);
 }
 
 /** An update that names the version it was made from is refused when there is a newer one. */

@@ -74,6 +74,7 @@ async function startPosition(deps: WatchDeps, request: ScopedRequest, sink: Watc
   const { reader, presenter } = deps;
   const { start } = request.options;
   if (start.kind === "after") return start.revision;
+  if (start.kind === "changes") return reader.shared ? reader.latestRevision() : reader.revision();
   if (start.kind === "initialEvents") await waitForRevision(reader, start.revision);
 
   // Where others write too, only the store knows the present; the cache will come to it later.

@@ -2,56 +2,85 @@ import type { DeleteOptions } from "../../api/objects.ts";
 import { type Patch, parsePatch } from "../../api/patch/apply-patch.ts";
 import { decodeObject } from "../../api/schema/decode.ts";
 import { DecodeError } from "../../api/schema/decode-error.ts";
+import { goSyntaxError } from "../../api/schema/go-syntax-error.ts";
 import type { FieldValidation } from "../../api/schema/strict-errors.ts";
 import { badRequest } from "../../api/status-error.ts";
+import { Report } from "../../api/validation/report.ts";
 import type { ApiRequest } from "../api-request.ts";
 import { bodyAsJson } from "../representation/body-as-json.ts";
 import { isTrue } from "../request-info.ts";
+import { parseInteger, refuseInvalid } from "./read-options.ts";
 
-export function parseFieldValidation(query: URLSearchParams): FieldValidation {
-  const value = query.get("fieldValidation") ?? "";
-  if (value === "") return "Warn";
-  if (value === "Ignore" || value === "Warn" || value === "Strict") return value;
-  const supported = `supported values: "Ignore", "Strict", "Warn"`;
-  throw badRequest(`fieldValidation: Unsupported value: ${JSON.stringify(value)}: ${supported}`);
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldValidation: FieldValidation;
 }
 
-export async function readPatch(request: ApiRequest): Promise<Patch> {
-  const fieldValidation = parseFieldValidation(request.query);
+/** What writes have in common in their queries; `kind` is what upstream calls those of this verb. */
+export function parseWriteOptions(
+  query: URLSearchParams,
+  kind: "CreateOptions" | "UpdateOptions" | "PatchOptions",
+): WriteOptions {
+  if (query.size === 0) return plainWrite;
+  const at = new Report("");
+  validateFieldManager(query.get("fieldManager") ?? "", at);
+  const dryRun = query.getAll("dryRun").filter(Boolean);
+  validateDryRun(dryRun, at);
+  const fieldValidation = query.get("fieldValidation") || "Warn";
+  at.oneOf("fieldValidation", fieldValidation, ["", ...fieldValidations]);
+  refuseInvalid(kind, at);
+  return {
+    dryRun: dryRun.length > 0,
+    fieldValidation: fieldValidations.find((name) => name === fieldValidation) ?? "Warn",
+  };
+}
+
+const plainWrite: WriteOptions = { dryRun: false, fieldValidation: "Warn" };
+const fieldValidations = ["Ignore", "Strict", "Warn"] as const;
+
+function validateFieldManager(manager: string, at: Report): void {
+  if (Buffer.byteLength(manager) > 128) at.tooLong("fieldManager", 128);
+  const position = manager.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u);
+  if (position < 0) return;
+  const code = (manager.codePointAt(position) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  at.invalid("fieldManager", manager, `invalid character U+${code} (at position ${position})`);
+}
+
+function validateDryRun(values: readonly string[], at: Report): void {
+  if (values.some((value) => value !== "All")) at.notSupported("dryRun", values, ["All"]);
+}
+
+export async function readPatch(
+  request: ApiRequest,
+  { fieldValidation }: Pick<WriteOptions, "fieldValidation">,
+): Promise<Patch> {
   const body = await request.readBody();
-  return parsePatch(request.headers["content-type"] ?? "", body.toString(), { fieldValidation });
+  const patch = parsePatch(request.headers["content-type"] ?? "", body.toString(), { fieldValidation });
+  if (request.query.has("force")) {
+    const at = new Report("");
+    at.forbidden("force", "may not be specified for non-apply patch");
+    refuseInvalid("PatchOptions", at);
+  }
+  return patch;
 }
 
-export function parseDryRun(query: URLSearchParams): boolean {
-  const values = query.getAll("dryRun").filter(Boolean);
-  const unknown = values.find((value) => value !== "All");
-  if (unknown)
-    throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(unknown)}: supported values: "All"`);
-  return values.length > 0;
-}
-
-const propagationPolicies = ["Orphan", "Background", "Foreground"];
+const propagationPolicies = ["Foreground", "Background", "Orphan"];
 
 /** From the body where there is one, else from the query. */
 export async function parseDeleteOptions(request: ApiRequest): Promise<DeleteOptions> {
   const body = await request.readBody();
   const options = body.length > 0 ? await readOptions(request, body) : optionsOfQuery(request.query);
-  if (parseDryRun(request.query)) options.dryRun = ["All"];
-  const { propagationPolicy, orphanDependents, gracePeriodSeconds } = options;
-  if (propagationPolicy && !propagationPolicies.includes(propagationPolicy)) {
-    const supported = propagationPolicies.map((policy) => JSON.stringify(policy)).join(", ");
-    throw badRequest(
-      `propagationPolicy: Unsupported value: ${JSON.stringify(propagationPolicy)}: supported values: ${supported}`,
-    );
+  options.dryRun ??= request.query.getAll("dryRun").filter(Boolean);
+  const { propagationPolicy: policy, orphanDependents, dryRun } = options;
+  const at = new Report("");
+  if (policy !== undefined && orphanDependents !== undefined) {
+    const detail = "orphanDependents and deletionPropagation cannot be both set";
+    at.invalid("propagationPolicy", policy, detail);
   }
-  if (propagationPolicy && orphanDependents !== undefined) {
-    throw badRequest("orphanDependents and deletionPropagation cannot be both set");
-  }
-  if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0) {
-    throw badRequest(
-      `gracePeriodSeconds: Invalid value: ${gracePeriodSeconds}: must be greater than or equal to 0`,
-    );
-  }
+  if (policy !== undefined && !propagationPolicies.includes(policy))
+    at.notSupported("propagationPolicy", policy, [...propagationPolicies, "nil"]);
+  validateDryRun(dryRun ?? [], at);
+  refuseInvalid("DeleteOptions", at);
   return options;
 }
 
@@ -59,20 +88,28 @@ async function readOptions(request: ApiRequest, body: Buffer): Promise<DeleteOpt
   const text = await bodyAsJson(body, request.headers["content-type"]);
   try {
     // Clients write the options' version as the core's or as that of the group they delete from: either will do.
-    return { ...decodeObject("meta.v1.DeleteOptions", JSON.parse(text)).object };
+    const { object } = decodeObject("meta.v1.DeleteOptions", JSON.parse(text));
+    const { kind = "DeleteOptions", apiVersion = "v1" } = object as { kind?: string; apiVersion?: string };
+    if (kind !== "DeleteOptions") {
+      throw badRequest(
+        `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`,
+      );
+    }
+    return { ...object };
   } catch (error) {
-    if (!(error instanceof DecodeError) && !(error instanceof SyntaxError)) throw error;
-    throw badRequest(`the body of a delete must be DeleteOptions: ${error.message}`);
+    if (error instanceof SyntaxError)
+      throw badRequest(`couldn't get version/kind; json parse error: ${goSyntaxError(error, text)}`);
+    if (error instanceof DecodeError) throw badRequest(error.message);
+    throw error;
   }
 }
 
 function optionsOfQuery(query: URLSearchParams): DeleteOptions {
   const grace = query.get("gracePeriodSeconds");
-  if (grace && !Number.isSafeInteger(/^-?\d+$/.test(grace) ? Number(grace) : Number.NaN))
-    throw badRequest(`gracePeriodSeconds: ${JSON.stringify(grace)} is not an integer`);
+  if (grace) parseInteger(grace);
   return {
     ...(grace && { gracePeriodSeconds: Number(grace) }),
-    ...(query.has("propagationPolicy") && { propagationPolicy: query.get("propagationPolicy") ?? "" }),
+    ...(query.get("propagationPolicy") && { propagationPolicy: query.get("propagationPolicy") ?? "" }),
     ...(query.has("orphanDependents") && { orphanDependents: isTrue(query.get("orphanDependents")) }),
   };
 }

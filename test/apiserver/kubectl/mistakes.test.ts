@@ -102,7 +102,7 @@ describeKubectl("kubectl and mistakes", (cluster) => {
           "characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex " +
           "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')\n" +
           "* spec.containers[0].image: Required value\n" +
-          '* spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"\n',
+          '* spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"\n',
       ],
       [
         "no containers",

@@ -72,8 +72,8 @@ export function createReviews(
 }
 
 async function answerReview(review: Review, request: ApiRequest, info: ResourceRequest): Promise<Answer> {
-  const { group, version, plural } = info;
-  if (info.verb !== "create") throw methodNotAllowed({ group, plural }, info.verb);
+  const { group, version } = info;
+  if (info.verb !== "create") throw methodNotAllowed();
   const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
   const { object, warnings } = decodeBody({ group, version, kind: review.kind }, text, {
     fieldValidation: "Warn",

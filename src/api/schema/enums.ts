@@ -1,0 +1,143 @@
+/**
+ * Which values a field takes, where they are few: what the models of the client package do not tell, and
+ * `kubectl explain` shows. For a list or a map, the values of its items.
+ */
+const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "apps.v1.DeploymentStrategy": {
+    type: "Recreate,RollingUpdate",
+  },
+  "apps.v1.StatefulSetSpec": {
+    podManagementPolicy: "OrderedReady,Parallel",
+  },
+  "apps.v1.StatefulSetUpdateStrategy": {
+    type: "EnforcedRollingUpdate,OnDelete,RollingUpdate",
+  },
+  "core.v1.AppArmorProfile": {
+    type: "Localhost,RuntimeDefault,Unconfined",
+  },
+  "core.v1.AzureDiskVolumeSource": {
+    cachingMode: "None,ReadOnly,ReadWrite",
+    kind: "Dedicated,Managed,Shared",
+  },
+  "core.v1.Container": {
+    imagePullPolicy: "Always,IfNotPresent,Never",
+    terminationMessagePolicy: "FallbackToLogsOnError,File",
+  },
+  "core.v1.ContainerPort": {
+    protocol: "SCTP,TCP,UDP",
+  },
+  "core.v1.EndpointPort": {
+    protocol: "SCTP,TCP,UDP",
+  },
+  "core.v1.EphemeralContainer": {
+    imagePullPolicy: "Always,IfNotPresent,Never",
+    terminationMessagePolicy: "FallbackToLogsOnError,File",
+  },
+  "core.v1.HTTPGetAction": {
+    scheme: "HTTP,HTTPS",
+  },
+  "core.v1.HostPathVolumeSource": {
+    type: ",BlockDevice,CharDevice,Directory,DirectoryOrCreate,File,FileOrCreate,Socket",
+  },
+  "core.v1.ImageVolumeSource": {
+    pullPolicy: "Always,IfNotPresent,Never",
+  },
+  "core.v1.ModifyVolumeStatus": {
+    status: "InProgress,Infeasible,Pending",
+  },
+  "core.v1.NamespaceStatus": {
+    phase: "Active,Terminating",
+  },
+  "core.v1.NodeSelectorRequirement": {
+    operator: "DoesNotExist,Exists,Gt,In,Lt,NotIn",
+  },
+  "core.v1.NodeStatus": {
+    phase: "Pending,Running,Terminated",
+  },
+  "core.v1.PersistentVolumeClaimSpec": {
+    accessModes: "ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod",
+    volumeMode: "Block,Filesystem",
+  },
+  "core.v1.PersistentVolumeClaimStatus": {
+    accessModes: "ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod",
+    allocatedResourceStatuses:
+      "ControllerResizeInProgress,ControllerResizeInfeasible,NodeResizeInProgress,NodeResizeInfeasible,NodeResizePending",
+    phase: "Bound,Lost,Pending",
+  },
+  "core.v1.PersistentVolumeSpec": {
+    accessModes: "ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod",
+    persistentVolumeReclaimPolicy: "Delete,Recycle,Retain",
+    volumeMode: "Block,Filesystem",
+  },
+  "core.v1.PersistentVolumeStatus": {
+    phase: "Available,Bound,Failed,Pending,Released",
+  },
+  "core.v1.PodSecurityContext": {
+    fsGroupChangePolicy: "Always,OnRootMismatch",
+    supplementalGroupsPolicy: "Merge,Strict",
+  },
+  "core.v1.PodSpec": {
+    dnsPolicy: "ClusterFirst,ClusterFirstWithHostNet,Default,None",
+    preemptionPolicy: "Never,PreemptLowerPriority",
+    restartPolicy: "Always,Never,OnFailure",
+  },
+  "core.v1.PodStatus": {
+    phase: "Failed,Pending,Running,Succeeded,Unknown",
+    qosClass: "BestEffort,Burstable,Guaranteed",
+  },
+  "core.v1.PortStatus": {
+    protocol: "SCTP,TCP,UDP",
+  },
+  "core.v1.SeccompProfile": {
+    type: "Localhost,RuntimeDefault,Unconfined",
+  },
+  "core.v1.SecurityContext": {
+    procMount: "Default,Unmasked",
+  },
+  "core.v1.ServicePort": {
+    protocol: "SCTP,TCP,UDP",
+  },
+  "core.v1.ServiceSpec": {
+    externalTrafficPolicy: "Cluster,Local",
+    internalTrafficPolicy: "Cluster,Local",
+    ipFamilies: ",IPv4,IPv6",
+    ipFamilyPolicy: "PreferDualStack,RequireDualStack,SingleStack",
+    sessionAffinity: "ClientIP,None",
+    type: "ClusterIP,ExternalName,LoadBalancer,NodePort",
+  },
+  "core.v1.Taint": {
+    effect: "NoExecute,NoSchedule,PreferNoSchedule",
+  },
+  "core.v1.Toleration": {
+    effect: "NoExecute,NoSchedule,PreferNoSchedule",
+    operator: "Equal,Exists,Gt,Lt",
+  },
+  "core.v1.TopologySpreadConstraint": {
+    nodeAffinityPolicy: "Honor,Ignore",
+    nodeTaintsPolicy: "Honor,Ignore",
+    whenUnsatisfiable: "DoNotSchedule,ScheduleAnyway",
+  },
+  "core.v1.VolumeMount": {
+    mountPropagation: "Bidirectional,HostToContainer,None",
+  },
+  "discovery.v1.EndpointPort": {
+    protocol: "SCTP,TCP,UDP",
+  },
+  "discovery.v1.EndpointSlice": {
+    addressType: "FQDN,IPv4,IPv6",
+  },
+  "policy.v1.PodDisruptionBudgetSpec": {
+    unhealthyPodEvictionPolicy: "AlwaysAllow,IfHealthyBudget",
+  },
+  "scheduling.v1.PriorityClass": {
+    preemptionPolicy: "Never,PreemptLowerPriority",
+  },
+  "storage.v1.StorageClass": {
+    reclaimPolicy: "Delete,Recycle,Retain",
+    volumeBindingMode: "Immediate,WaitForFirstConsumer",
+  },
+};
+
+export function enumOf(definition: string, field: string): readonly string[] | undefined {
+  return enums[definition]?.[field]?.split(",");
+}
