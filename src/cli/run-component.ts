@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Client } from "../client/client.ts";
-import { loadInClusterAccess, loadKubeconfig } from "../client/cluster-access.ts";
 import { countRequests } from "../client/count-requests.ts";
 import { createClient } from "../client/create-client.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
@@ -9,6 +8,7 @@ import { runWhileLeader } from "../client/leader-election.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
+import { loadAccess } from "./load-access.ts";
 import type { MetricsServing } from "./metrics-options.ts";
 import { serveMetrics } from "./serve-metrics.ts";
 import { untilStopped } from "./until-stopped.ts";
@@ -40,7 +40,7 @@ export async function runComponent(
   { kubeconfig, userAgent, lease, metricsServing, logger }: ComponentOptions,
   work: (deps: ComponentDeps, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const access = await (kubeconfig === undefined ? loadInClusterAccess() : loadKubeconfig(kubeconfig));
+  const access = await loadAccess(kubeconfig);
   const metrics = metricsServing && createMetrics();
   const direct = createHttpTransport({ access });
   const transport = metrics ? countRequests(direct, metrics, access.server.host) : direct;

@@ -36,7 +36,7 @@ test.each([
   expect(await exit).toBe(0);
 });
 
-test("without a kubeconfig it says which flag is missing", async () => {
+test("without a kubeconfig, and outside a pod, it asks for one", async () => {
   const { exit, output } = await runKindling(["scheduler"]);
   expect(await exit).toBe(2);
   expect(output.stderr).toContain("--kubeconfig");

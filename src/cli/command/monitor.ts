@@ -2,7 +2,6 @@ import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { loadInClusterAccess, loadKubeconfig } from "../../client/cluster-access.ts";
 import { createClient } from "../../client/create-client.ts";
 import { createHttpTransport } from "../../client/http-transport.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
@@ -18,6 +17,7 @@ import { createMonitorService } from "../../monitor/monitor-service.ts";
 import { startMonitorServer } from "../../monitor/server/monitor-server.ts";
 import { openLmdbStore } from "../../store/lmdb/lmdb-store.ts";
 import { type ListenAddress, listenOption } from "../listen-option.ts";
+import { loadAccess } from "../load-access.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
 import { readGivenFile } from "../read-given-file.ts";
 import { untilStopped } from "../until-stopped.ts";
@@ -66,7 +66,7 @@ async function runMonitor(flags: MonitorFlags): Promise<void> {
     config === undefined
       ? parseMonitorConfiguration("", "the default")
       : await readMonitorConfiguration(config);
-  const access = await (kubeconfig === undefined ? loadInClusterAccess() : loadKubeconfig(kubeconfig));
+  const access = await loadAccess(kubeconfig);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const store = await openLmdbStore({ directory: join(dataDir, "starts") });
   const transport = clock.listenTo(createHttpTransport({ access }));

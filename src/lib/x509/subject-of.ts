@@ -1,4 +1,6 @@
 import type { X509Certificate } from "node:crypto";
+// Node 20 leaves `tls` without createSecureContext where a certificate's object form is what loads it first.
+import "node:tls";
 import type { Subject } from "./issuer.ts";
 
 /** Whom a certificate is for; undefined when it has no common name. */

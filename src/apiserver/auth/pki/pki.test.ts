@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { signCertificate } from "../../../lib/x509/certificate.ts";
 import { selfIssuer } from "../../../lib/x509/issuer.ts";
+import { subjectOf } from "../../../lib/x509/subject-of.ts";
 import { issueClientCertificate, loadOrCreatePki } from "./pki.ts";
 
 const day = 24 * 60 * 60 * 1000;
@@ -64,7 +65,7 @@ describe("a new directory", () => {
   ] as const)("%s is %s of %s", async (client, CN, O) => {
     const pki = await load();
     const certificate = new X509Certificate(pki[client].cert);
-    expect(certificate.toLegacyObject().subject).toEqual({ CN, ...(O && { O }) });
+    expect(subjectOf(certificate)).toEqual({ commonName: CN, organizations: O ? [O] : [] });
     expect(certificate.verify(pki.authority.certificate.publicKey)).toBe(true);
     expect(certificate.checkIssued(pki.authority.certificate)).toBe(true);
     expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
@@ -185,7 +186,7 @@ test("client certificates are issued for anybody, and end no later than the CA",
     now: start + 3600 * day,
   });
   const certificate = new X509Certificate(cert);
-  expect(certificate.toLegacyObject().subject).toEqual({ CN: "system:node:n1", O: "system:nodes" });
+  expect(subjectOf(certificate)).toEqual({ commonName: "system:node:n1", organizations: ["system:nodes"] });
   expect(certificate.validTo).toBe(pki.authority.certificate.validTo);
 });
 
