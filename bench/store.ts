@@ -83,7 +83,7 @@ async function run(): Promise<void> {
     ]),
   );
   console.log(
-    "\nlmdb alone: the rows of our updates (the value; an event with the value before and after) put without reading,\n" +
+    "\nlmdb alone: the rows of our updates (the log's with the value, the present's with a revision) put without reading,\n" +
       "comparing, checksums or watches. One row alone: the value and nothing else.",
   );
   explain(results[1]?.medians ?? {});

@@ -2,8 +2,9 @@ import { open } from "lmdb";
 import { ratePerSecond } from "./load.ts";
 
 const value = Buffer.alloc(1_024, 1);
-/** An event has the value before and after, and a header. */
-const event = Buffer.alloc(2 * 1_024 + 40, 2);
+/** A row of the log has the value and a header, one of the present a revision. */
+const logRow = Buffer.alloc(1_024 + 40, 2);
+const presentRow = Buffer.alloc(16, 3);
 
 /** Durable puts with lmdb and nothing around it: what no layer above can be faster than. */
 export function openRawLmdb(path: string) {
@@ -16,8 +17,9 @@ export function openRawLmdb(path: string) {
     putsPerSecond: (writers: number, { rows }: { rows: "same" | "one" }) =>
       ratePerSecond(writers, (writer) => {
         const key = `/bench/put/${writer}`;
-        if (rows === "same") void log.put(++revision, event);
-        return present.put(key, value);
+        if (rows === "one") return present.put(key, value);
+        void log.put(++revision, logRow);
+        return present.put(key, presentRow);
       }),
     close: () => root.close(),
   };
