@@ -20,7 +20,7 @@ import { parseListOptions, parseWatchOptions, revisionParameter } from "./verb/r
 import { replaceObject } from "./verb/update.ts";
 import type { WatchRequest } from "./verb/watch.ts";
 import type { WriteDeps } from "./verb/write-deps.ts";
-import { parseDeleteOptions, parseWriteOptions, readPatch, type WriteOptions } from "./verb/write-options.ts";
+import { parseDeleteOptions, parseWriteOptions, readPatch } from "./verb/write-options.ts";
 
 export interface ResourceHandlerDeps extends WriteDeps {
   readonly reader: ObjectReader;
@@ -49,34 +49,14 @@ export async function handleResource(
       return listObjects(deps.reader, listRequest(deps, request, info));
     case "create": {
       if (info.name) throw methodNotAllowed();
-      const options = parseWriteOptions(request.query, "CreateOptions");
-      const { object, warnings } = await readObject(request, resource, options);
-      const { dryRun } = options;
-      const { namespace } = info;
-      const created = createObject(deps, {
-        resource,
-        namespace,
-        object,
-        user: request.user,
-        dryRun,
-        warnings,
-      });
-      return warnings.length > 0 ? withWarnings(created, warnings) : created;
+      const sent = await readObject(request, resource, "CreateOptions");
+      const { user } = request;
+      return withWarnings(createObject(deps, { ...sent, resource, namespace: info.namespace, user }), sent);
     }
     case "update": {
       if (!info.name) throw methodNotAllowed();
-      const options = parseWriteOptions(request.query, "UpdateOptions");
-      const { object, warnings } = await readObject(request, resource, options);
-      const { dryRun } = options;
-      const replaced = replaceObject(deps, {
-        ref,
-        subresource,
-        object,
-        user: request.user,
-        dryRun,
-        warnings,
-      });
-      return warnings.length > 0 ? withWarnings(replaced, warnings) : replaced;
+      const sent = await readObject(request, resource, "UpdateOptions");
+      return withWarnings(replaceObject(deps, { ...sent, ref, subresource, user: request.user }), sent);
     }
     case "patch": {
       if (!info.name) throw methodNotAllowed();
@@ -124,22 +104,25 @@ function listRequest(deps: ResourceHandlerDeps, request: ApiRequest, info: Serve
 async function readObject(
   request: ApiRequest,
   resource: Resource,
-  { fieldValidation }: Pick<WriteOptions, "fieldValidation">,
+  optionsKind: "CreateOptions" | "UpdateOptions",
 ) {
+  const { fieldValidation, dryRun } = parseWriteOptions(request.query, optionsKind);
   const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
   const { object, warnings } = decodeBody<KubeObject>(resource, text, { fieldValidation });
   object.metadata ??= {};
-  return { object: toStoredKind(object, resource), warnings };
+  return { object: toStoredKind(object, resource), warnings, dryRun };
 }
 
 /** A field that is not known may be why the object is not valid. */
-async function withWarnings(answer: Promise<Answer>, warnings: readonly string[]): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (error) {
+function withWarnings(
+  answer: Promise<Answer>,
+  { warnings }: { warnings: readonly string[] },
+): Promise<Answer> {
+  if (warnings.length === 0) return answer;
+  return answer.catch((error: unknown) => {
     if (error instanceof StatusError) error.warnings = limitWarnings(warnings);
     throw error;
-  }
+  });
 }
 
 /** Without a namespace there is only the list of all objects; one object has no path there. */

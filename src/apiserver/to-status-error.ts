@@ -6,6 +6,7 @@ import {
   StatusError,
   serviceUnavailable,
 } from "../api/status-error.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { StoreError } from "../store/store-error.ts";
 
 /** The one place where whatever went wrong becomes what the API says about it. */
@@ -14,7 +15,7 @@ export function toStatusError(error: unknown): StatusError {
   if (error instanceof StoreError) return storeFailure(error);
   // Nobody will read it: it only says, in the metrics, that this was not the server's doing.
   if (isLostConnection(error)) return badRequest("the client went away before the request was complete");
-  return internalError(error instanceof Error ? error.message : String(error));
+  return internalError(messageOf(error));
 }
 
 function isLostConnection(error: unknown): boolean {

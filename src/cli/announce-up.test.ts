@@ -3,7 +3,7 @@ import { announceUp, sudoUserOf } from "./announce-up.ts";
 
 const up = {
   url: "https://127.0.0.1:6443",
-  kubeconfig: "/root/.kindling/kubeconfig",
+  kubeconfig: "/data/kubeconfig",
   nodes: [{ name: "node-1", runtime: "driver oci" }],
   dashboard: "http://127.0.0.1:6480",
 };
@@ -12,7 +12,7 @@ const usual = { ephemeral: false, temporary: false, simulated: false, hasKubectl
 test("says where it is, how to reach it, and how it ends", () => {
   expect(announceUp(up, usual)).toBe(`The cluster is up at https://127.0.0.1:6443 with node-1 (driver oci)
 
-  export KUBECONFIG=/root/.kindling/kubeconfig
+  export KUBECONFIG=/data/kubeconfig
   kubectl get pods --all-namespaces
 
 Dashboard  http://127.0.0.1:6480
@@ -22,7 +22,7 @@ Ctrl-C stops it; the data stays and containers go on running.
 });
 
 test.each([
-  [{ sudoUser: "ana" }, "sudo install -m 600 -o ana /root/.kindling/kubeconfig ~/kindling.kubeconfig"],
+  [{ sudoUser: "ana" }, "sudo install -m 600 -o ana /data/kubeconfig ~/kindling.kubeconfig"],
   [{ hasKubectl: false }, "There is no kubectl here"],
   [{ simulated: true }, "Ctrl-C stops it; the data stays.\n"],
   [{ simulated: true, ephemeral: true, temporary: true }, "Ctrl-C stops it, and with it its data.\n"],

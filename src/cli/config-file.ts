@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { parse } from "yaml";
-import { closestName } from "../kubelet/configuration/closest-name.ts";
+import { closestName } from "../lib/closest-name.ts";
 import { messageOf } from "../lib/message-of.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -1,4 +1,4 @@
-import { closestName } from "../kubelet/configuration/closest-name.ts";
+import { closestName } from "../lib/closest-name.ts";
 
 /** What `kindling why` is asked about. */
 export interface Target {

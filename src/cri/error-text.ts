@@ -1,5 +1,6 @@
 import { status } from "@grpc/grpc-js";
 import { isGrpcError } from "../lib/grpc-call.ts";
+import { messageOf } from "../lib/message-of.ts";
 
 /** As Go names them, by number. */
 const codeNames =
@@ -9,7 +10,7 @@ const codeNames =
 
 /** A runtime's error in upstream's words: with its code, unless that is `Unknown` and says nothing. */
 export function criErrorText(error: unknown): string {
-  if (!isGrpcError(error)) return error instanceof Error ? error.message : String(error);
+  if (!isGrpcError(error)) return messageOf(error);
   if (error.code === status.UNKNOWN) return error.details;
   return `rpc error: code = ${codeNames[error.code] ?? error.code} desc = ${error.details}`;
 }

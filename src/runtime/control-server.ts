@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
+import { messageOf } from "../lib/message-of.ts";
 import type { BuildOptions } from "./image/build-image.ts";
 import type { Image } from "./image/images.ts";
 
@@ -39,7 +40,7 @@ export async function serveControl(dataDir: string, maker: ImageMaker): Promise<
       const made = await makeImages(maker, order);
       response.end(JSON.stringify(made));
     } catch (error) {
-      response.writeHead(500).end(error instanceof Error ? error.message : String(error));
+      response.writeHead(500).end(messageOf(error));
     }
   });
   // Whoever holds the data directory may replace what an earlier daemon left.

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
+import { messageOf } from "../lib/message-of.ts";
 import { formatReference, parseReference } from "./registry/reference.ts";
 import { noRegistries, parseRegistries, type RegistriesConfig } from "./registry/registries-config.ts";
 
@@ -70,7 +71,7 @@ export function parseRuntimeConfig(text: string, file: string): RuntimeConfig {
   try {
     parsed = parse(text) ?? {};
   } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error));
+    throw refuse(messageOf(error));
   }
   const there = `there are ${fieldNames.join(", ")}`;
   if (!isMapping(parsed)) throw refuse(`must be a mapping; ${there}`);
@@ -91,7 +92,7 @@ function parsePinned(images: unknown, refuse: (why: string) => Error): Set<strin
   try {
     return new Set(images.map((image) => formatReference(parseReference(image))));
   } catch (error) {
-    throw refuse(`pinnedImages: ${error instanceof Error ? error.message : String(error)}`);
+    throw refuse(`pinnedImages: ${messageOf(error)}`);
   }
 }
 

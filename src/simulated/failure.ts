@@ -1,5 +1,6 @@
 import { Metadata, type ServiceError, type StatusObject, status } from "@grpc/grpc-js";
 import { isGrpcError } from "../lib/grpc-call.ts";
+import { messageOf } from "../lib/message-of.ts";
 
 // Failures have grpc-js's shape from the start: who calls in-process catches what a socket would have brought.
 
@@ -19,5 +20,5 @@ export const unknownFailure = (details: string) => failure(status.UNKNOWN, detai
 
 export function toStatus(error: unknown): Pick<StatusObject, "code" | "details"> {
   if (isGrpcError(error)) return { code: error.code, details: error.details };
-  return { code: status.UNKNOWN, details: error instanceof Error ? error.message : String(error) };
+  return { code: status.UNKNOWN, details: messageOf(error) };
 }

@@ -1,5 +1,6 @@
 import { CST, Lexer, parse } from "yaml";
 import { badRequest } from "../../api/status-error.ts";
+import { messageOf } from "../../lib/message-of.ts";
 
 /**
  * The parser needs tens of microseconds a token, and nothing else runs meanwhile. A line has about six tokens, a text
@@ -23,7 +24,7 @@ export function yamlToJson(text: string): string {
     });
     return JSON.stringify(value ?? null);
   } catch (error) {
-    throw refused(error instanceof Error ? error.message : String(error));
+    throw refused(messageOf(error));
   }
 }
 

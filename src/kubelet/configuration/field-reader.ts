@@ -1,6 +1,6 @@
 import { parseQuantity, QuantityError, wholeUnits } from "../../api/quantity.ts";
 import type { Report } from "../../api/validation/report.ts";
-import { closestName } from "./closest-name.ts";
+import { closestName } from "../../lib/closest-name.ts";
 import { type ConfigurationFieldName, configurationFields } from "./configuration-fields.ts";
 import { formatGoDuration, parseGoDuration } from "./go-duration.ts";
 

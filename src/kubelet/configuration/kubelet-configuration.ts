@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import type { Features } from "../../api/feature-gates.ts";
 import type { FieldError } from "../../api/field-error.ts";
 import { Report } from "../../api/validation/report.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { createFieldReader, isMapping, reportUnknownFields } from "./field-reader.ts";
 import type { ImagePullProgress } from "./image-pull-progress.ts";
 import { readSettings, type Taint } from "./read-settings.ts";
@@ -98,7 +99,7 @@ function parseYaml(text: string, file: string): Readonly<Record<string, unknown>
   try {
     value = parse(text, { maxAliasCount: 100 });
   } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error));
+    throw refuse(messageOf(error));
   }
   if (!isMapping(value))
     throw refuse(`must be a YAML mapping with apiVersion: ${apiVersion} and kind: ${kind}`);

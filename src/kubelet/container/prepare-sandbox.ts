@@ -2,6 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import type { Pod } from "../../api/objects.ts";
 import type { EventToRecord } from "../../client/event-recorder.ts";
 import type { PodSandboxConfig } from "../../cri/generated/cri.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { StartError } from "../start-error.ts";
 import type { CpuSettings } from "./linux-resources.ts";
 import type { NodeFacts } from "./node-facts.ts";
@@ -61,7 +62,7 @@ export async function prepareSandbox(
     });
     return { config, warnings: dns.warnings };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new StartError("FailedCreatePodSandBox", message, { cause: error });
   }
 }

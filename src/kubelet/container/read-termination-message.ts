@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import type { ContainerStatus } from "../../cri/generated/cri.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { podLabels, readContainerAnnotations } from "./cri-labels.ts";
 import { absolutePath, messagesDirectory } from "./pod-paths.ts";
 import { readTail } from "./read-tail.ts";
@@ -24,7 +25,7 @@ export async function readTerminationMessage(
     const path = messageFile(dataDirectory, status);
     if (path) message = (await readTail(path, maxMessageBytes)).toString();
   } catch (error) {
-    if (!isMissing(error)) return `Error on reading termination log: ${wordsOf(error)}`;
+    if (!isMissing(error)) return `Error on reading termination log: ${messageOf(error)}`;
   }
   const wantsLog =
     terminationMessagePolicy === "FallbackToLogsOnError" &&
@@ -52,7 +53,7 @@ async function readLogEnd(path: string): Promise<string> {
   try {
     return logEnd(await readTail(path, logWindowBytes)).toString();
   } catch (error) {
-    return `Error on reading termination message from logs: ${wordsOf(error)}`;
+    return `Error on reading termination message from logs: ${messageOf(error)}`;
   }
 }
 
@@ -84,8 +85,4 @@ function splitLines(text: Buffer): Buffer[] {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOENT";
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

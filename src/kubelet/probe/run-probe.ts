@@ -2,6 +2,7 @@ import type { Pod, Probe } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { containerFieldPath } from "../pod/kill-container.ts";
 import type { ProbePlan, ProbeResult } from "./decide-probe.ts";
 import type { ProbedContainer } from "./decide-verdict.ts";
@@ -59,7 +60,7 @@ async function tryOnce(handlers: ProbeHandler, run: ProbeRun): Promise<ProbeOutc
   try {
     return await handlers(probe, target, { timeoutMs: plan.timeoutMs, signal });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     return { kind: "error", state: "unknown", message };
   }
 }

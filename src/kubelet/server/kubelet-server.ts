@@ -9,6 +9,7 @@ import type { Client } from "../../client/client.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { stoppable } from "../../lib/stoppable.ts";
 import { createSelfSigned } from "../../lib/x509/self-signed.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
@@ -170,7 +171,7 @@ async function upgrade(
 function toHttpError(error: unknown, request: IncomingMessage, logger: Logger): HttpError {
   if (error instanceof HttpError) return error;
   logger.error("request failed", { method: request.method, path: request.url?.split("?")[0], error });
-  return new HttpError(500, error instanceof Error ? error.message : String(error));
+  return new HttpError(500, messageOf(error));
 }
 
 function refuseUpgrade(socket: Duplex, { code, message, headers }: HttpError): void {

@@ -1,4 +1,5 @@
 import type { CriClient } from "../../cri/cri-client.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { HttpError } from "./http-error.ts";
 import type { RequestPath } from "./request-path.ts";
 import { parseContainerPlace, requirePod, type ServedPods } from "./served-pods.ts";
@@ -20,6 +21,6 @@ export async function runCommand(
     if (exitCode === 0) return output;
     throw new Error(`command '${request.cmd.join(" ")}' exited with ${exitCode}: ${output}`);
   } catch (error) {
-    throw new HttpError(500, error instanceof Error ? error.message : String(error));
+    throw new HttpError(500, messageOf(error));
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../lib/message-of.ts";
 export interface CollectedErrors {
   /** Runs it and keeps what it throws. */
   try(attempt: () => void): void;
@@ -8,7 +9,7 @@ export interface CollectedErrors {
 
 export function collectErrors(): CollectedErrors {
   const messages = new Set<string>();
-  const add = (error: unknown) => void messages.add(error instanceof Error ? error.message : String(error));
+  const add = (error: unknown) => void messages.add(messageOf(error));
   return {
     try(attempt) {
       try {

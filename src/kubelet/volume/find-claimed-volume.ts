@@ -1,5 +1,6 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { VolumeProblem } from "./volume-problem.ts";
 import type { VolumeRequest } from "./volume-request.ts";
 
@@ -22,7 +23,7 @@ export async function findClaimedVolume(
     return persistent;
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const { name } = volume;
     throw new VolumeProblem(
       `Unable to attach or mount volumes: unmounted volumes=[${name}], unattached volumes=[], ` +
@@ -58,6 +59,6 @@ function checkBinding(persistent: PersistentVolume, claim: PersistentVolumeClaim
 
 function because(what: string): (error: unknown) => never {
   return (error) => {
-    throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`${what}: ${messageOf(error)}`, { cause: error });
   };
 }

@@ -2,6 +2,7 @@ import type { Pod } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { messageOf } from "../../lib/message-of.ts";
 
 interface TokenRequest {
   readonly audience?: string;
@@ -54,7 +55,7 @@ export function createServiceAccountTokens({ client, clock, logger }: TokensOpti
         return issued.token;
       } catch (error) {
         signal.throwIfAborted();
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         if (!held) throw new Error(`failed to fetch token: ${why}`, { cause: error });
         if (clock.now() >= held.expiresAtMs) throw new Error(`token expired and refresh failed: ${why}`);
         logger.warn("a service account token could not be renewed", { pod: pod.metadata.name, error });

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, rmdir, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { messageOf } from "../../lib/message-of.ts";
 import { StartError } from "../start-error.ts";
 import { unless, withHeld } from "./held-directory.ts";
 import type { Mounter } from "./mounter.ts";
@@ -29,7 +30,7 @@ export async function bindSubPath(mounter: Mounter, request: SubPathRequest): Pr
   try {
     return await withHeld(opening, (place) => bindPlace(mounter, place, targetOf(request)));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new StartError("CreateContainerConfigError", `failed to prepare subPath "${subPath}": ${why}`, {
       cause: error,
     });

@@ -1,3 +1,4 @@
+import { messageOf } from "../../lib/message-of.ts";
 /** Why a driver refused or failed; the CRI server turns the kind into a gRPC code. */
 export type DriverErrorKind =
   | "notFound"
@@ -30,7 +31,7 @@ export function wrongState(containerId: string, is: string, wanted: string): Dri
 }
 
 export function driverFailed(doing: string, cause: unknown): DriverError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new DriverError("failed", `${doing}: ${reason}`, { cause });
 }
 

@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { chooseDriver } from "./choose-driver.ts";
 import type { Driver } from "./driver.ts";
 
@@ -36,7 +37,7 @@ export async function openHandlers(options: {
       });
       handlers.push({ kind: "works", name, driver });
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = messageOf(error);
       logger.warn(`the runtime handler ${name} does not work`, { problem });
       handlers.push({ kind: "broken", name, problem });
     }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../lib/message-of.ts";
 /** Why something about images failed. The CRI server translates the code once, at its edge. */
 export type ImageErrorCode =
   | "invalidReference"
@@ -37,7 +38,7 @@ export function isTransient(error: unknown): boolean {
 export function fromSystemError(error: unknown, doing: string): ImageError {
   if (error instanceof ImageError) return error;
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   if (code === "ENOSPC" || code === "EDQUOT") {
     return new ImageError(
       "noSpace",

@@ -1,5 +1,6 @@
 import type { AttachRequest, AttachResponse } from "../../cri/generated/cri.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { serveAttach } from "../stream/serve-process.ts";
 import type { StreamServer } from "../stream/stream-server.ts";
@@ -22,7 +23,7 @@ export function attach({
         try {
           await serveAttach(session, await state.driver.attach(id), request);
         } catch (error) {
-          const message = error instanceof Error ? error.message : String(error);
+          const message = messageOf(error);
           await session.finish({ kind: "failed", message });
         }
       },

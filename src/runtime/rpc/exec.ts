@@ -1,5 +1,6 @@
 import type { ExecRequest, ExecResponse } from "../../cri/generated/cri.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { invalidArgument } from "../runtime-error.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { serveExec } from "../stream/serve-process.ts";
@@ -27,7 +28,7 @@ export function exec({
           const process = await state.driver.exec(id, { args: cmd, terminal: tty, stdin });
           await serveExec(session, process, request);
         } catch (error) {
-          const message = error instanceof Error ? error.message : String(error);
+          const message = messageOf(error);
           await session.finish({ kind: "failed", message });
         }
       },

@@ -1,6 +1,7 @@
 import type { StartContainerRequest, StartContainerResponse } from "../../cri/generated/cri.ts";
 import { ContainerEventType } from "../../cri/generated/cri.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { recordExit, watchExit } from "../container/watch-exit.ts";
 import { failedPrecondition } from "../runtime-error.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
@@ -29,7 +30,7 @@ async function start(state: RuntimeState, container: ContainerRecord): Promise<v
     await driver.start(id);
   } catch (error) {
     const finishedAt = clock.now();
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const exitCode = startFailedCode;
     await recordExit(state, id, {
       kind: "exited",

@@ -1,4 +1,5 @@
 import { type StatusObject, status } from "@grpc/grpc-js";
+import { messageOf } from "../../lib/message-of.ts";
 import { DriverError, type DriverErrorKind } from "../driver/driver-error.ts";
 import { ImageError, type ImageErrorCode } from "../image/image-error.ts";
 import { NetworkError, type NetworkErrorCode } from "../network/network-error.ts";
@@ -50,6 +51,6 @@ export function toStatus(error: unknown): Pick<StatusObject, "code" | "details">
     return { code: imageCodes[error.code] ?? status.UNKNOWN, details: error.message };
   if (error instanceof NetworkError)
     return { code: networkCodes[error.code] ?? status.UNKNOWN, details: error.message };
-  const details = error instanceof Error ? error.message : String(error);
+  const details = messageOf(error);
   return { code: status.UNKNOWN, details };
 }

@@ -1,6 +1,7 @@
 import { closeSync, createReadStream, openSync, readSync } from "node:fs";
 import { createGunzip } from "node:zlib";
 import { ZSTDDecoder } from "zstddec/stream";
+import { messageOf } from "../../lib/message-of.ts";
 import { invalidArchive } from "./tar-header.ts";
 
 type Compression = "gzip" | "zstd" | "none";
@@ -85,5 +86,5 @@ function readStart(file: string): Buffer {
 }
 
 function unreadable(error: unknown): Error {
-  return invalidArchive(`cannot be decompressed: ${error instanceof Error ? error.message : String(error)}`);
+  return invalidArchive(`cannot be decompressed: ${messageOf(error)}`);
 }

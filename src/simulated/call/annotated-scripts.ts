@@ -1,4 +1,5 @@
 import type { PodSandboxConfig } from "../../cri/generated/cri.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { invalidArgument } from "../failure.ts";
 import { type AnnotatedScripts, parseAnnotations } from "../script/annotations.ts";
 
@@ -7,6 +8,6 @@ export function annotatedScripts({ annotations }: PodSandboxConfig): AnnotatedSc
   try {
     return parseAnnotations(annotations);
   } catch (error) {
-    throw invalidArgument(error instanceof Error ? error.message : String(error));
+    throw invalidArgument(messageOf(error));
   }
 }

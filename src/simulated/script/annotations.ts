@@ -1,3 +1,4 @@
+import { messageOf } from "../../lib/message-of.ts";
 import { parseBytes, parseCount, parseDurationMs } from "./amounts.ts";
 import type {
   ContainerScript,
@@ -72,7 +73,7 @@ export function parseAnnotations(
       else if (key === "pull" && container === "") pull = parsePull(text);
       else throw new Error(`there is no such annotation; there are ${known.join(", ")}`);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new Error(`annotation ${name}: ${JSON.stringify(text)}: ${why}`);
     }
   }

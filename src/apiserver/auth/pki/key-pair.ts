@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { messageOf } from "../../../lib/message-of.ts";
 import { generateKey, type KeyPair, keyToPem } from "../../../lib/x509/key.ts";
 import { writeFileAtomically } from "./write-file.ts";
 
@@ -17,7 +18,7 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
     return await readFile(path, "utf8");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw new PkiError(path, error instanceof Error ? error.message : String(error));
+    throw new PkiError(path, messageOf(error));
   }
 }
 

@@ -1,9 +1,10 @@
 import { status } from "@grpc/grpc-js";
 import { isGrpcError } from "../../../lib/grpc-call.ts";
+import { messageOf } from "../../../lib/message-of.ts";
 
 export function describeGrpcError(error: unknown): string {
   if (isGrpcError(error)) return describeStatus(error.code, error.details);
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /** `rpc error: code = NotFound desc = unknown service`, as the messages have it that users know. */

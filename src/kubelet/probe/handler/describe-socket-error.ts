@@ -1,3 +1,4 @@
+import { messageOf } from "../../../lib/message-of.ts";
 import { joinHostPort } from "./find-address.ts";
 
 /** What system errors are called in the messages that users of Kubernetes know and search for. */
@@ -43,8 +44,4 @@ function codeOf(error: unknown): string {
   // A name with several addresses fails with an error for each.
   const first = error instanceof AggregateError ? error.errors[0] : error;
   return first instanceof Error && "code" in first && typeof first.code === "string" ? first.code : "";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { status } from "@grpc/grpc-js";
 import type { Probe } from "../../../api/objects.ts";
+import { messageOf } from "../../../lib/message-of.ts";
 import { formatGoDuration } from "../../configuration/go-duration.ts";
 import { describeStatus } from "./describe-grpc-error.ts";
 import { findAddress, joinHostPort } from "./find-address.ts";
@@ -36,7 +37,7 @@ export async function runGrpc(
     return failed(`timeout: failed to connect ${subject} within ${within}: context deadline exceeded`);
   } catch (error) {
     if (error === late) return failed(`timeout: health rpc did not complete within ${within}`);
-    const details = error instanceof Error ? error.message : String(error);
+    const details = messageOf(error);
     return failed(`error: health rpc probe failed: ${describeStatus(status.UNAVAILABLE, details)}`);
   } finally {
     clearTimeout(timer);

@@ -3,6 +3,7 @@ import type { Pod } from "../../../api/objects.ts";
 import { allContainersOf } from "../../../api/pod-containers.ts";
 import type { CriClient } from "../../../cri/cri-client.ts";
 import { isGrpcError } from "../../../lib/grpc-call.ts";
+import { messageOf } from "../../../lib/message-of.ts";
 import { runtimeContainerId } from "../container-id.ts";
 import { HttpError } from "../http-error.ts";
 import { findContainerStatus } from "../log/choose-log-container.ts";
@@ -54,7 +55,7 @@ async function askRuntime(ask: () => Promise<{ readonly url: string }>): Promise
 
 /** A runtime's refusal in HTTP's words. */
 function streamError(error: unknown): HttpError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (isGrpcError(error, status.NOT_FOUND)) return new HttpError(404, message);
   if (isGrpcError(error, status.RESOURCE_EXHAUSTED))
     return new HttpError(429, message, { "retry-after": "60" });

@@ -1,5 +1,6 @@
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
 import type { Logger } from "../../../lib/logger.ts";
+import { messageOf } from "../../../lib/message-of.ts";
 import {
   allowLocalnetRouting,
   ensureBridgeDevice,
@@ -90,7 +91,7 @@ export function createBridgeSetup(options: {
       if (!failed && !inUse) return undefined;
       return ensure().then(
         () => undefined,
-        (error: unknown) => (error instanceof Error ? error.message : String(error)),
+        (error: unknown) => messageOf(error),
       );
     },
     syncRules: () =>

@@ -1,3 +1,4 @@
+import { messageOf } from "../../../lib/message-of.ts";
 import { runQuietTool, runTool } from "../run-process.ts";
 import { type PacketRules, renderRemoval, renderRules } from "./packet-rules.ts";
 
@@ -8,7 +9,7 @@ export async function iptablesProblem(): Promise<string | undefined> {
     await runQuietTool("iptables-restore", ["--noflush", "--test", "--wait"], { input: "*nat\nCOMMIT\n" });
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

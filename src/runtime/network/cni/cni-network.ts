@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
 import type { Logger } from "../../../lib/logger.ts";
+import { messageOf } from "../../../lib/message-of.ts";
 import { endLeftoverProcesses } from "../end-leftover-processes.ts";
 import type { Network, PodNetworkRequest } from "../network.ts";
 import { broken, checkPodId, NetworkError, notAttached } from "../network-error.ts";
@@ -130,7 +131,7 @@ export function createCniNetwork(options: CniOptions): Network {
         const config = await (options.previewConfig ?? loadConfig)();
         return config ? await findProblem(config) : "there is no CNI configuration";
       } catch (error) {
-        return error instanceof Error ? error.message : String(error);
+        return messageOf(error);
       }
     },
     attach: (pod) =>

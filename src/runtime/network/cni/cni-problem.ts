@@ -1,3 +1,4 @@
+import { messageOf } from "../../../lib/message-of.ts";
 import { findProgram } from "../../driver/find-program.ts";
 import { type CniConfig, isVersionAtLeast } from "./cni-config.ts";
 import { invokePlugin } from "./invoke-plugin.ts";
@@ -27,7 +28,7 @@ export function createCniProblemFinder(binDirs: readonly string[], timeoutMs: nu
           });
         }
       } catch (error) {
-        return error instanceof Error ? error.message : String(error);
+        return messageOf(error);
       }
     }
     return undefined;
