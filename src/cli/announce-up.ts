@@ -38,8 +38,10 @@ export function announceUp(
   if (how.sudoUser)
     lines.push(
       `That file is root's. For ${how.sudoUser}: sudo install -m 600 -o ${how.sudoUser} ${kubeconfig} ~/kindling.kubeconfig && export KUBECONFIG=~/kindling.kubeconfig`,
+      "",
     );
-  if (!how.hasKubectl) lines.push("There is no kubectl here: https://kubernetes.io/docs/tasks/tools has it.");
+  if (!how.hasKubectl)
+    lines.push("There is no kubectl here: https://kubernetes.io/docs/tasks/tools has it.", "");
   if (merged) {
     const use = merged.current ? "kubectl uses it by itself" : `kubectl --context ${merged.context}`;
     lines.push(`${merged.into} has it as the context ${merged.context}: ${use}.`);
