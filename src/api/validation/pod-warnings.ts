@@ -109,13 +109,13 @@ function volumeWarnings({ volumes }: PodSpec, at: Report): string[] {
 
 export function claimSpecWarnings({ resources }: ClaimSpec, at: Report): string[] {
   return (["requests", "limits"] as const).flatMap((list) =>
-    fractionalBytes(resources?.[list]?.storage, `${at.path}.resources.${list}[storage]`),
+    fractionalBytes(resources?.[list]?.storage, at, `resources.${list}[storage]`),
   );
 }
 
-function fractionalBytes(amount: string | undefined, path: string): string[] {
+function fractionalBytes(amount: string | undefined, at: Report, field: string): string[] {
   if (amount === undefined || parseQuantity(amount).nanos % 1_000_000_000n === 0n) return [];
-  return [`${path}: fractional byte value "${amount}" is invalid, must be an integer`];
+  return [`${at.path}.${field}: fractional byte value "${amount}" is invalid, must be an integer`];
 }
 
 /** Lists whose entries are told apart by a field that nobody has to make unique. */
@@ -180,7 +180,7 @@ function byteWarnings({ resources }: Container, at: Report): string[] {
   if (!resources) return [];
   return ["memory", "ephemeral-storage"].flatMap((name) =>
     (["limits", "requests"] as const).flatMap((list) =>
-      fractionalBytes(resources[list]?.[name], `${at.path}.resources.${list}[${name}]`),
+      fractionalBytes(resources[list]?.[name], at, `resources.${list}[${name}]`),
     ),
   );
 }
