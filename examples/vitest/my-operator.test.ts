@@ -1,5 +1,5 @@
-// How the tests of an operator, a chart or a controller look that need a cluster. Nothing to install but
-// `npm install --save-dev kindling vitest`: the cluster is in this process, its pods are simulated.
+// How the tests of an operator, a chart or a controller look that need a cluster. Nothing to install but this package
+// (docs/testing.md says how) and vitest: the cluster is in this process, its pods are simulated.
 import { startCluster, type TestCluster } from "kindling";
 import { afterEach, beforeEach, expect, test } from "vitest";
 

@@ -1,3 +1,4 @@
+import { conditionOf } from "./conditions.ts";
 import type { Container, ContainerStatus, Pod, PodSpec } from "./objects.ts";
 import { addQuantities, compareQuantities, parseQuantity, type Quantity } from "./quantity.ts";
 
@@ -90,9 +91,8 @@ function resizedStatuses({ status }: Pod): Map<string, ContainerStatus> | undefi
   return resized.length > 0 ? new Map(resized.map((each) => [each.name, each])) : undefined;
 }
 
-function hasInfeasibleResize({ status }: Pod): boolean {
-  const pending = status?.conditions?.find(({ type }) => type === "PodResizePending");
-  return pending?.reason === "Infeasible";
+function hasInfeasibleResize(pod: Pod): boolean {
+  return conditionOf(pod, "PodResizePending")?.reason === "Infeasible";
 }
 
 /** The largest of what is wanted, what is promised and what is in force; a wish that cannot be granted does not count. */

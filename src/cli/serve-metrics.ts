@@ -1,17 +1,15 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerOptions } from "node:http";
-import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, RequestListener, Server } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Client } from "../client/client.ts";
 import { answerRefusal, createCallerAdmission } from "../client/delegated-auth/admit-caller.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Answer, sendAnswer, textAnswer } from "../lib/http/answer.ts";
+import { createHttpServer, listenOn } from "../lib/http/http-server.ts";
 import { isLocalHost } from "../lib/http/loopback.ts";
 import { joinHostPort } from "../lib/join-host-port.ts";
 import type { Logger } from "../lib/logger.ts";
 import { messageOf } from "../lib/message-of.ts";
 import { type Metrics, metricsContentType } from "../lib/metrics.ts";
-import { stoppable } from "../lib/stoppable.ts";
 import { createServingPair } from "../lib/x509/self-signed.ts";
 import type { MetricsServing } from "./metrics-options.ts";
 import { UsageError } from "./usage-error.ts";
@@ -44,39 +42,23 @@ export async function serveMetrics(
       },
     );
   };
-  const server = isOpen ? createServer(limits, onRequest) : await createSecure(serving, deps, onRequest);
-  server.maxConnections = 50;
-  const close = stoppable(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(serving.listen.port, host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const { logger } = deps;
+  const server = isOpen ? createHttpServer({ maxConnections, logger }) : await createSecure(serving, deps);
+  server.on("request", onRequest);
+  const { port, close } = await listenOn(server, serving.listen);
   return { url: `${isOpen ? "http" : "https"}://${joinHostPort(host, port)}`, close };
 }
 
-/** A client that dawdles over its headers or body is cut off. */
-const limits: ServerOptions = { headersTimeout: 20_000, requestTimeout: 30_000 };
+const maxConnections = 50;
 
 async function createSecure(
-  { listen, tls, clientCa }: Extract<MetricsServing, { kind: "guarded" }>,
+  { listen: { host }, tls, clientCa }: Extract<MetricsServing, { kind: "guarded" }>,
   deps: ServeDeps,
-  onRequest: RequestListener,
-) {
+): Promise<Server> {
   const ca = clientCa ?? (await findClientCa(deps));
+  const pair = tls ?? createServingPair({ commonName: "kindling", host, now: deps.clock.now() });
   try {
-    const server = createSecureServer(
-      {
-        ...limits,
-        ...(tls ?? createServingPair({ commonName: "kindling", host: listen.host, now: deps.clock.now() })),
-        minVersion: "TLSv1.2",
-        // Without a CA of the cluster's, certificates of every public one would be good.
-        ...(ca && { ca, requestCert: true, rejectUnauthorized: false }),
-      },
-      onRequest,
-    );
-    server.on("tlsClientError", (error) => deps.logger.debug("TLS handshake failed", { error }));
-    return server;
+    return createHttpServer({ tls: { ...pair, clientCa: ca }, maxConnections, logger: deps.logger });
   } catch (error) {
     throw new UsageError(
       `--tls-cert-file, --tls-private-key-file or --client-ca-file is no good, or they do not fit: ${messageOf(error)}`,

@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { parse } from "yaml";
+import { isMapping } from "../lib/is-mapping.ts";
 import { messageOf } from "../lib/message-of.ts";
 
 /** Something that a kubeconfig holds itself, or that a file next to it holds. */
@@ -210,10 +211,6 @@ function entry(
     .flatMap((item) => (isMapping(item) && typeof item.name === "string" ? item.name : []));
   const there = known.length > 0 ? `; there are ${known.join(", ")}` : "";
   throw new Error(`${wantedBy} names ${JSON.stringify(name)}, which is not in ${kind}${there}`);
-}
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function mapping(value: unknown, field: string): Mapping {

@@ -1,3 +1,4 @@
+import { isReady } from "../api/conditions.ts";
 import type { Node, Pod } from "../api/objects.ts";
 import { hasEnded } from "../api/pod-phase.ts";
 import { connectCluster } from "../client/create-client.ts";
@@ -71,17 +72,11 @@ export function summarize(nodes: readonly Node[], pods: readonly Pod[]): Workloa
     const phase = status?.phase ?? "Unknown";
     byPhase[phase] = (byPhase[phase] ?? 0) + 1;
   }
-  const starting = pods.filter(
-    (pod) => !hasEnded(pod) && !pod.metadata.deletionTimestamp && !isTrue(pod, "Ready"),
-  );
+  const starting = pods.filter((pod) => !hasEnded(pod) && !pod.metadata.deletionTimestamp && !isReady(pod));
   return {
     nodes: nodes
-      .map((node) => ({ name: node.metadata.name ?? "", ready: isTrue(node, "Ready") }))
+      .map((node) => ({ name: node.metadata.name ?? "", ready: isReady(node) }))
       .sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })),
     pods: { total: pods.length, byPhase, starting: starting.length },
   };
-}
-
-function isTrue({ status }: Pod | Node, condition: string): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === condition && is === "True") ?? false;
 }

@@ -1,8 +1,8 @@
+import { controllerOf, controllerReference } from "../api/controller-reference.ts";
 import type { KubeObject } from "../api/objects.ts";
 import { StatusError } from "../api/status-error.ts";
 import type { Client, ObjectTypes, ResourceName } from "../client/client.ts";
 import { isConflict, isNotFound } from "../client/status-errors.ts";
-import { controllerOf, controllerReference } from "./controller-reference.ts";
 
 interface Claim<T> {
   readonly kept: readonly T[];

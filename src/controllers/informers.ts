@@ -1,8 +1,8 @@
+import { controllerOf } from "../api/controller-reference.ts";
 import type { Client, ObjectTypes, ResourceName } from "../client/client.ts";
 import { createInformer, type Informer } from "../client/informer.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { controllerOf } from "./controller-reference.ts";
 
 /** One informer for each kind, however many controllers look at it. */
 export interface Informers {

@@ -1,6 +1,6 @@
+import { controllerOf } from "../api/controller-reference.ts";
 import type { KubeObject } from "../api/objects.ts";
 import type { Informer } from "../client/informer.ts";
-import { controllerOf } from "./controller-reference.ts";
 
 /** The object that is in charge of another one, when it is of this kind and is still the same one. */
 export function ownerOf<Owner extends KubeObject>(

@@ -1,8 +1,5 @@
-import type { Pod, PodCondition } from "../api/objects.ts";
-
-export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
-  return pod.status?.conditions?.find((condition) => condition.type === type);
-}
+import { conditionOf, isReady } from "../api/conditions.ts";
+import type { Pod } from "../api/objects.ts";
 
 /** The API server has it: what is only planned has no phase. */
 export function isCreated({ status }: Pod): boolean {
@@ -11,10 +8,6 @@ export function isCreated({ status }: Pod): boolean {
 
 export function isTerminating({ metadata }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined;
-}
-
-export function isReady(pod: Pod): boolean {
-  return conditionOf(pod, "Ready")?.status === "True";
 }
 
 export function isRunningAndReady(pod: Pod): boolean {

@@ -30,6 +30,7 @@ import { createProbeMetrics } from "./probe/probe-metrics.ts";
 import { createReferencedObjects } from "./referenced-objects.ts";
 import { serveNode } from "./server/serve-node.ts";
 import { createStatusWriter } from "./status/status-writer.ts";
+import { createSyncLoop } from "./sync-loop.ts";
 import { type BeforeVolume, createPodVolumes } from "./volume/create-pod-volumes.ts";
 import type { Mounter } from "./volume/mounter.ts";
 import { createWorkerFactory } from "./worker-factory.ts";
@@ -129,6 +130,7 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
     config,
   });
   const workers: PodWorkers = createPodWorkers({
+    clock,
     logger,
     createWorker: createWorkerFactory({
       ...common,
@@ -149,9 +151,12 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
       reject: (pod) => (shuttingDown ? shutdownRejection : admit(pod)),
     }),
   });
+  const { syncFrequencyMs } = config;
+  const syncLoop = createSyncLoop({ workers, observer, syncFrequencyMs, clock });
   const server = await serveNode({
     ...common,
     ...options,
+    health: { syncloop: syncLoop.problem },
     workers,
     writer,
     progress: images,
@@ -204,6 +209,7 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
     runtimeClasses,
     cgroups,
     workers,
+    syncLoop,
     server,
     nodeStatus,
     source,

@@ -52,7 +52,7 @@ async function run(parts: KubeletParts, stopped: AbortSignal): Promise<void> {
     observing,
     sourcing,
     parts.workers.run(stopped),
-    lookAtAllPods(parts, stopped),
+    parts.syncLoop.run(stopped),
     parts.recorder.run(stopped),
     nodeStatus.run(stopped),
     runNodeLease({ ...parts, node: nodeStatus.node, leaseDurationSeconds }, stopped),
@@ -82,15 +82,6 @@ async function endOrphans(parts: KubeletParts, signal: AbortSignal): Promise<voi
 }
 
 const tearDownPolicy: BackoffPolicy = { initialMs: 50, maxMs: 2_000, factor: 2, resetAfterMs: 60_000 };
-
-/** Whatever was missed is found here. */
-async function lookAtAllPods({ workers, clock, config }: KubeletParts, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    await clock.sleep(config.syncFrequencyMs, signal).catch(() => {});
-    if (signal.aborted) return;
-    for (const { metadata } of workers.list()) workers.noticed(metadata.uid ?? "");
-  }
-}
 
 async function shutDown({ workers, config, beginShutdown }: KubeletParts): Promise<void> {
   beginShutdown();

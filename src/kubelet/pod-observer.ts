@@ -1,6 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import type { CriClient } from "../cri/cri-client.ts";
 import { type ContainerEventResponse, ContainerEventType } from "../cri/generated/cri.ts";
+import { createChildAbort } from "../lib/child-abort.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isGrpcError } from "../lib/grpc-call.ts";
 import { createKeyedMutex } from "../lib/keyed-mutex.ts";
@@ -22,6 +23,8 @@ export interface PodObserver {
   refreshPart(podUid: string, part: PodPart): Promise<void>;
   /** Called after each change of what is known of a pod. */
   onChange(handler: (podUid: string) => void): void;
+  /** When the runtime has last listed its pods; before it has, when this began to wait for it. */
+  listedAt(): number;
   /** Resolves once everything in the runtime has been seen. */
   readonly synced: Promise<void>;
   run(signal: AbortSignal): Promise<void>;
@@ -68,6 +71,7 @@ export function createPodObserver(options: PodObserverOptions): PodObserver {
   });
   const relistSooner = createWakeUp();
   let hasEvents = false;
+  let listedAt = clock.now();
 
   async function look(podUid: string): Promise<ObservedPod | undefined> {
     const labelSelector = { [podLabels.uid]: podUid };
@@ -137,6 +141,7 @@ export function createPodObserver(options: PodObserverOptions): PodObserver {
     const changed = [...listings].filter(([uid, listing]) => !isCurrent(pods.get(uid), listing));
     const gone = [...pods.keys()].filter((uid) => !listings.has(uid));
     await Promise.all([...changed.map(([uid]) => refresh(uid)), ...gone.map((uid) => refresh(uid))]);
+    listedAt = clock.now();
     markSynced();
   }
 
@@ -161,9 +166,8 @@ export function createPodObserver(options: PodObserverOptions): PodObserver {
 
   async function followEvents(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const ended = new AbortController();
-      const proven = clock.sleep(eventsProvenMs, AbortSignal.any([signal, ended.signal]));
-      proven.then(
+      const ended = createChildAbort(signal);
+      clock.sleep(eventsProvenMs, ended.signal).then(
         () => setHasEvents(true),
         () => {},
       );
@@ -192,6 +196,7 @@ export function createPodObserver(options: PodObserverOptions): PodObserver {
     refresh,
     refreshPart,
     onChange: (handler) => void handlers.push(handler),
+    listedAt: () => listedAt,
     synced,
     run: async (signal) => {
       await Promise.all([relistForever(signal), followEvents(signal)]);

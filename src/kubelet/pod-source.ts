@@ -1,3 +1,4 @@
+import { isMirrorPod } from "../api/mirror-pod.ts";
 import type { Node, Pod } from "../api/objects.ts";
 import type { Client } from "../client/client.ts";
 import type { Informer } from "../client/informer.ts";
@@ -6,7 +7,7 @@ import type { Logger } from "../lib/logger.ts";
 import { createWakeUp } from "../lib/wake-up.ts";
 import { deletePod } from "./delete-pod.ts";
 import type { PodWorkers } from "./pod-workers.ts";
-import { isMirrorOf, isMirrorPod, keepMirrorPod } from "./static-pod/keep-mirror-pod.ts";
+import { isMirrorOf, keepMirrorPod } from "./static-pod/keep-mirror-pod.ts";
 import { runStaticPodSource } from "./static-pod/static-pod-source.ts";
 
 export interface PodSourceOptions {

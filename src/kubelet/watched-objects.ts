@@ -86,7 +86,7 @@ export function createWatchedObjects<Name extends "configmaps" | "secrets">(
 
   function start(entry: Entry<T>): void {
     if (!running || running.aborted || entry.stop.signal.aborted) return;
-    const watch = entry.informer.run(AbortSignal.any([running, entry.stop.signal]));
+    const watch = entry.informer.run(entry.stop.signal);
     watches.add(watch);
     void watch.finally(() => watches.delete(watch));
   }
@@ -128,6 +128,7 @@ export function createWatchedObjects<Name extends "configmaps" | "secrets">(
         if (signal.aborted) resolve();
         else signal.addEventListener("abort", () => resolve(), { once: true });
       });
+      for (const { stop } of entries.values()) stop.abort(signal.reason);
       await Promise.all(watches);
     },
   };

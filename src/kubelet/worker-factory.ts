@@ -3,6 +3,7 @@ import type { Features } from "../api/feature-gates.ts";
 import type { Pod, RuntimeClass, Service } from "../api/objects.ts";
 import type { Client } from "../client/client.ts";
 import type { Informer } from "../client/informer.ts";
+import { createChildAbort } from "../lib/child-abort.ts";
 import type { PodCgroups } from "./cgroup/create-pod-cgroups.ts";
 import type { KubeletConfiguration } from "./configuration/kubelet-configuration.ts";
 import { hashContainer } from "./container/container-hash.ts";
@@ -84,8 +85,8 @@ export function createWorkerFactory(options: WorkerFactoryOptions): (subject: Po
 
   async function untilServicesKnown(signal: AbortSignal): Promise<void> {
     if (servicesKnown) return;
-    const known = new AbortController();
-    const aborted = options.clock.sleep(Infinity, AbortSignal.any([signal, known.signal]));
+    const known = createChildAbort(signal);
+    const aborted = options.clock.sleep(Infinity, known.signal);
     await Promise.race([services.synced, aborted]).finally(() => known.abort());
   }
 

@@ -1,13 +1,12 @@
-import type { Event, PersistentVolumeClaim, Pod } from "../api/objects.ts";
+import type { Event, Pod } from "../api/objects.ts";
 import type { Client } from "../client/client.ts";
-import { createInformer } from "../client/informer.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { runCompaction } from "../store/compaction.ts";
 import type { Store } from "../store/store.ts";
 import { followEvents } from "./follow-events.ts";
-import { lacksSandboxCondition } from "./measure/lacks-condition.ts";
-import { createSharedTexts } from "./measure/shared-texts.ts";
+import { createListeners } from "./listeners.ts";
+import { createMissingConditionNotice } from "./measure/missing-condition.ts";
 import { createStartJournal } from "./measure/start-journal.ts";
 import type { PodStart, StartSignal } from "./measure/start-signal.ts";
 import {
@@ -16,7 +15,7 @@ import {
   type StartingPod,
   type StartTracker,
 } from "./measure/start-tracker.ts";
-import { controllerOf, mirrorAnnotation, trimPod } from "./measure/trim-pod.ts";
+import { createWatchedObjects } from "./watched-objects.ts";
 
 export type { StartingChange, StartingPod };
 
@@ -68,38 +67,13 @@ const claimsPatienceMs = 10_000;
 const compaction = { everyMs: 60_000, keepMs: 0, keepRevisions: 0 };
 
 export function createMonitor({ client, clock, logger, store, options }: MonitorDeps): Monitor {
-  const signalListeners: ((signal: StartSignal) => void)[] = [];
-  const startingListeners: ((change: StartingChange) => void)[] = [];
-  const goneListeners: ((uid: string) => void)[] = [];
-  const eventListeners: ((event: Event) => void)[] = [];
-  const share = createSharedTexts();
-  const pods = createInformer({
-    client,
-    resource: "pods",
-    clock,
-    logger,
-    trim: (pod) => trimPod(pod, { ...options, share }),
-    indexes: {
-      owner(pod) {
-        const owner = controllerOf(pod);
-        return owner ? [owner.uid] : [];
-      },
-    },
-  });
-  const claims = createInformer({
-    client,
-    resource: "persistentvolumeclaims",
-    clock,
-    logger,
-    trim: (claim) => trimClaim(claim, share),
-  });
-  const journal = createStartJournal({
-    store,
-    clock,
-    logger,
-    tell: (signal) => tellAll(signalListeners, signal),
-    onForgotten: (uid) => tellAll(goneListeners, uid),
-  });
+  const signals = createListeners<StartSignal>(logger);
+  const startingChanges = createListeners<StartingChange>(logger);
+  const gone = createListeners<string>(logger);
+  const events = createListeners<Event>(logger);
+  const { pods, claims } = createWatchedObjects({ client, clock, logger }, options);
+  const journal = createStartJournal({ store, clock, logger, tell: signals.tell, onForgotten: gone.tell });
+  const noticeMissingCondition = createMissingConditionNotice(logger);
   let tracker: StartTracker | undefined;
   let settleSynced: { resolve(): void; reject(reason: unknown): void } | undefined;
   const synced = new Promise<void>((resolve, reject) => {
@@ -108,30 +82,8 @@ export function createMonitor({ client, clock, logger, store, options }: Monitor
   // Not everybody waits for it.
   synced.catch(() => {});
 
-  function tellAll<T>(listeners: readonly ((value: T) => void)[], value: T): void {
-    for (const listener of listeners) {
-      try {
-        listener(value);
-      } catch (error) {
-        logger.error("a listener failed", { error });
-      }
-    }
-  }
-
-  let isConditionMissed = false;
-  function noticeMissing(pod: Pod): void {
-    if (isConditionMissed || !lacksSandboxCondition(pod) || pod.metadata.annotations?.[mirrorAnnotation])
-      return;
-    isConditionMissed = true;
-    const { namespace, name } = pod.metadata;
-    logger.warn(
-      "pods become ready without the condition PodReadyToStartContainers, so their sandboxes and containers are counted as unknown: their kubelets are older than 1.29, or the feature gate PodReadyToStartContainersCondition is off",
-      { namespace, pod: name, node: pod.spec?.nodeName },
-    );
-  }
-
   pods.onChange(({ kind, object, listed }) => {
-    noticeMissing(object);
+    noticeMissingCondition(object);
     const seen = { unbroken: !listed, now: clock.now() };
     if (kind === "deleted") tracker?.podGone(object, seen);
     else tracker?.podSeen(object, seen);
@@ -146,7 +98,7 @@ export function createMonitor({ client, clock, logger, store, options }: Monitor
       },
       stuckAfterMs: options.stuckAfterSeconds * 1_000,
       write: journal.write,
-      onStarting: (change) => tellAll(startingListeners, change),
+      onStarting: startingChanges.tell,
     });
   }
 
@@ -162,7 +114,7 @@ export function createMonitor({ client, clock, logger, store, options }: Monitor
       settleSynced?.resolve();
       const onEvent = (event: Event) => {
         opened.eventSeen(event, clock.now());
-        tellAll(eventListeners, event);
+        events.tell(event);
       };
       const fieldSelector = "involvedObject.kind=Pod";
       following.push(followEvents({ client, clock, logger, fieldSelector, onEvent }, signal));
@@ -178,10 +130,10 @@ export function createMonitor({ client, clock, logger, store, options }: Monitor
   }
 
   return {
-    onSignal: (listener) => void signalListeners.push(listener),
-    onStarting: (listener) => void startingListeners.push(listener),
-    onGone: (listener) => void goneListeners.push(listener),
-    onEvent: (listener) => void eventListeners.push(listener),
+    onSignal: signals.add,
+    onStarting: startingChanges.add,
+    onGone: gone.add,
+    onEvent: events.add,
     starting: () => tracker?.starting(clock.now()) ?? [],
     finished: () => tracker?.finished() ?? [],
     pods: pods.list,
@@ -205,20 +157,6 @@ export function createMonitor({ client, clock, logger, store, options }: Monitor
         settleSynced?.reject(signal.reason ?? new Error("the monitor has ended"));
       }
     },
-  };
-}
-
-function trimClaim(
-  { apiVersion, kind, metadata, spec }: PersistentVolumeClaim,
-  share: (text: string) => string,
-): PersistentVolumeClaim {
-  const { namespace, name, uid, resourceVersion } = metadata;
-  const { storageClassName } = spec ?? {};
-  return {
-    apiVersion,
-    kind,
-    metadata: { namespace: namespace && share(namespace), name, uid, resourceVersion },
-    spec: { storageClassName: storageClassName && share(storageClassName) },
   };
 }
 

@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
+import { formatImageName } from "../lib/image-name.ts";
+import { isMapping } from "../lib/is-mapping.ts";
 import { messageOf } from "../lib/message-of.ts";
-import { formatReference, parseReference } from "./registry/reference.ts";
+import { parseReference } from "./registry/reference.ts";
 import { noRegistries, parseRegistries, type RegistriesConfig } from "./registry/registries-config.ts";
 
 /**
@@ -90,7 +92,7 @@ function parsePinned(images: unknown, refuse: (why: string) => Error): Set<strin
   if (!Array.isArray(images) || !images.every((image) => typeof image === "string"))
     throw refuse("pinnedImages must be a list of images");
   try {
-    return new Set(images.map((image) => formatReference(parseReference(image))));
+    return new Set(images.map((image) => formatImageName(parseReference(image))));
   } catch (error) {
     throw refuse(`pinnedImages: ${messageOf(error)}`);
   }
@@ -103,8 +105,4 @@ function parseHandler([name, program]: [string, unknown], refuse: (why: string) 
   if (typeof program !== "string" || program === "")
     throw refuse(`handlers.${name} must be the name or path of an OCI runtime, or host`);
   return [name, program];
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

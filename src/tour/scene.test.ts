@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
+import { isTrue } from "../api/conditions.ts";
 import type { Pod } from "../api/objects.ts";
 import { notFound } from "../api/status-error.ts";
 import type { Client } from "../client/client.ts";
 import { createManualClock } from "../lib/manual-clock.ts";
-import { createScene, isTrue } from "./scene.ts";
+import { createScene } from "./scene.ts";
 import { StepFailure } from "./step-failure.ts";
 import type { TourEvent } from "./tour-event.ts";
 

@@ -1,4 +1,4 @@
-import type { Pod, PodCondition, StatefulSet } from "../api/objects.ts";
+import type { Pod, StatefulSet } from "../api/objects.ts";
 import { StatusError } from "../api/status-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -88,14 +88,6 @@ export function createScene({ client, clock, image, signal, paceMs, tell }: Scen
         is,
       ),
   };
-}
-
-export function conditionOf({ status }: Pod, type: string): PodCondition | undefined {
-  return status?.conditions?.find((condition) => condition.type === type);
-}
-
-export function isTrue(pod: Pod, type: string): boolean {
-  return conditionOf(pod, type)?.status === "True";
 }
 
 export function restartsOf({ status }: Pod): number {

@@ -124,7 +124,7 @@ describe("PullImageWithProgress", () => {
     expect(before).toEqual(bytes.map((offset) => ({ offset, stage: order.indexOf("done") })));
   });
 
-  test("3542-4 a stall fails with its reason, in both calls", async () => {
+  test("3542-1 3542-4 a stall fails with its reason, in both calls", async () => {
     registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 8, pauseMs: 20, stallAfter: 3 });
     await expect(
       pull({ granularityType: Granularity.NONE, noProgressTimeout: { value: 1 } }),

@@ -42,6 +42,18 @@ describeWithTool("runc", "without conmon", () => {
   });
 });
 
+describeWithTool("runc", "a runtime that could not just now", () => {
+  it("is asked again", async () => {
+    const [handler, ready] = [join(dataDir, "mine"), join(dataDir, "ready")];
+    const script = `#!/bin/sh\n[ -e ${ready} ] || { echo busy >&2; exit 1; }\nexec ${toolPath("runc")} "$@"\n`;
+    writeFileSync(handler, script, { mode: 0o755 });
+    await expect(choose({ wanted: "oci", handler })).rejects.toThrow(/does not work here \(busy\)/);
+    writeFileSync(ready, "");
+    const { driver } = await choose({ wanted: "oci", handler });
+    await driver.close();
+  });
+});
+
 describeWithTool("conmon", "with conmon", () => {
   describeWithTool("runc", "and runc", () => {
     it("prefers runc, and remembers that it works", async () => {

@@ -83,6 +83,12 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
       const pod = withPort(port);
       const { namespacePath } = await fixture.network.attach(pod);
       await expect(fixture.network.attach(withPort(port))).rejects.toThrow(`is taken by pod ${pod.podId}`);
+      const another = await ownPort();
+      const both = [withPort(another), withPort(another)].map((wants) => fixture.network.attach(wants));
+      expect((await Promise.allSettled(both)).map(({ status }) => status).sort()).toEqual([
+        "fulfilled",
+        "rejected",
+      ]);
       // Somebody flushed the tables.
       await run("iptables", ["-w", "-t", "nat", "-F", `KDL-PORTS-${fixture.bridge}`]);
       expect(await (await fixture.reopen()).problem()).toBeUndefined();
@@ -110,6 +116,26 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
       await run("iptables", ["-w", "-F", `KDL-IN-${fixture.bridge}`]);
       expect(await askFromInside(namespacePath, "127.0.0.5", port)).toBe("secret");
       onHost.close();
+    });
+
+    test("a range that cannot be leaves no bridge behind, however often it is tried", async () => {
+      const folder = join(fixture.options.dataDir, "tools");
+      const real = (await run("which", ["ip"])).stdout.trim();
+      await mkdir(folder);
+      await writeFile(join(folder, "ip"), `#!/bin/sh\ntee -a ${folder}/said | ${real} "$@"\n`, {
+        mode: 0o755,
+      });
+      const dataDir = join(fixture.options.dataDir, "other");
+      const options = { dataDir, logger: silentLogger, wanted: "bridge", subnet: "10.1.2.0/30" } as const;
+      const { network } = await chooseNetwork(options);
+      process.env.PATH = `${folder}:${path}`;
+      await expect(network.attach(somePod())).rejects.toThrow("no range of addresses");
+      expect(await network.problem()).toContain("no range of addresses");
+      const said = (await readFile(join(folder, "said"), "utf8")).split("\n");
+      const named = (verb: string) =>
+        said.flatMap((line) => new RegExp(`^link ${verb} (\\S+)`).exec(line)?.[1] ?? []);
+      expect(named("add").length).toBeGreaterThan(0);
+      expect(named("delete")).toEqual(named("add"));
     });
 
     test("each data directory has a bridge and addresses of its own", async () => {

@@ -89,6 +89,7 @@ export async function startKubeletFixture(overrides: Overrides = {}): Promise<Ku
       startupAdvice: (_namespace, { name }) => advice.get(name),
     },
     metrics,
+    health: {},
     config: () => ({ maxPods: 110 }),
     clock: systemClock,
     logger: createLogger({

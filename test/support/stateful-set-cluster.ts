@@ -58,6 +58,10 @@ interface SetSpec {
 /** What cannot become an image: its container waits with `InvalidImageName`, for good. */
 export const brokenImage = "Broken:1";
 
+/** As `picture` draws a set whose pods are all ready, from the ordinal 0 on. */
+export const readyPods = (name: string, count: number, image = "web:1"): string[] =>
+  Array.from({ length: count }, (_, ordinal) => `${name}-${ordinal}=${image} ready`);
+
 /** With these gates in the API server, and in controllers unless they are given others. */
 export async function startStatefulSetCluster({
   features: gates = {},

@@ -149,7 +149,7 @@ test("containers end: by a crash, at once, with their sandbox, at a reboot", asy
   );
 });
 
-test("readiness", async () => {
+test("a readiness probe that fails: not ready as long as it does, and no restart", async () => {
   const { client, clock, faults } = cluster;
   const readinessProbe = { tcpSocket: { port: 80 }, periodSeconds: 5, failureThreshold: 1 };
   await run("serving", {
@@ -183,7 +183,7 @@ test("an outage of the API: clients fail, waits and pods go on", async () => {
   await client.waitFor("nodes", "node-1", "Ready");
 });
 
-test("an outage of the runtime", async () => {
+test("an outage of the runtime: its node is not ready until it is over", async () => {
   const { client, clock, faults } = cluster;
   {
     await using _outage = await faults.runtimeOutage("node-1");

@@ -1,3 +1,4 @@
+import { parseImageName } from "../../lib/image-name.ts";
 import type { Container } from "../objects.ts";
 import { defaultLifecycle, defaultProbe } from "./probe.ts";
 import { defaultResourceRequirements } from "./resource-list.ts";
@@ -21,18 +22,8 @@ export function defaultContainer(container: Container): void {
   defaultLifecycle(container.lifecycle);
 }
 
-/** An image whose tag may move is pulled every time. */
+/** An image whose tag may move is pulled every time; what is no name at all has no tag. */
 export function defaultPullPolicy(image: string): "Always" | "IfNotPresent" {
-  return tagOf(image) === "latest" ? "Always" : "IfNotPresent";
-}
-
-const reference =
-  /^(?:[a-zA-Z0-9.-]+(?::[0-9]+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(@.+)?$/;
-
-/** A name with neither tag nor digest means `latest`; what is no name at all has no tag. */
-function tagOf(image: string): string {
-  const match = reference.exec(image);
-  if (!match) return "";
-  const [, tag, digest] = match;
-  return tag ?? (digest ? "" : "latest");
+  const name = parseImageName(image);
+  return "tag" in name && name.tag === "latest" ? "Always" : "IfNotPresent";
 }

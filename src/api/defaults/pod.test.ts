@@ -50,8 +50,8 @@ test.each([
   ["nginx:1.25", "IfNotPresent"],
   ["example.com:5000/team/app", "Always"],
   ["example.com:5000/team/app:v1", "IfNotPresent"],
-  ["nginx@sha256:abc", "IfNotPresent"],
-  ["nginx:latest@sha256:abc", "Always"],
+  [`nginx@sha256:${"ab".repeat(32)}`, "IfNotPresent"],
+  [`nginx:latest@sha256:${"ab".repeat(32)}`, "Always"],
   ["", "IfNotPresent"],
   ["Not A Name", "IfNotPresent"],
 ])("image %j is pulled %s", (image, policy) => {
@@ -103,7 +103,7 @@ test("addresses in the status follow each other", () => {
   expect(other.status?.podIP).toBe("10.0.0.2");
 });
 
-test("volumes", () => {
+test("every volume source has its defaults", () => {
   const volumes: PodSpec["volumes"] = [
     { name: "none" },
     { name: "host", hostPath: { path: "/" } },

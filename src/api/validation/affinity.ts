@@ -5,7 +5,7 @@ import {
   labelValueProblems,
   qualifiedNameProblems,
 } from "../names.ts";
-import { validateLabelSelector } from "./labels.ts";
+import { validateLabelSelector, validateOperator } from "./labels.ts";
 import type { Report } from "./report.ts";
 
 const required = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -54,18 +54,12 @@ function validateNodeExpression(requirement: k8s.V1NodeSelectorRequirement, at: 
 
 function validateNodeRequirement(requirement: k8s.V1NodeSelectorRequirement, at: Report): void {
   const { key, operator, values = [] } = requirement;
-  if (operator === "In" || operator === "NotIn") {
-    if (values.length === 0) at.required("values", "must be specified when `operator` is 'In' or 'NotIn'");
-  } else if (operator === "Exists" || operator === "DoesNotExist") {
-    if (values.length > 0) {
-      at.forbidden("values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-    }
-  } else if (operator === "Gt" || operator === "Lt") {
-    if (values.length !== 1) {
-      at.required("values", "must be specified single value when `operator` is 'Lt' or 'Gt'");
-    }
-  } else {
-    at.invalid("operator", operator, "not a valid selector operator");
+  if (operator !== "Gt" && operator !== "Lt") {
+    validateOperator(requirement, at);
+    return;
+  }
+  if (values.length !== 1) {
+    at.required("values", "must be specified single value when `operator` is 'Lt' or 'Gt'");
   }
   at.problems("key", key, qualifiedNameProblems(key));
 }

@@ -56,7 +56,7 @@ test.each([
   expect(cidrProblems(value)).toEqual(problems);
 });
 
-test("families", () => {
+test("an address has a family, anything else has none", () => {
   expect(ipFamilyOf("10.0.0.1")).toBe("IPv4");
   expect(ipFamilyOf("::1")).toBe("IPv6");
   expect(ipFamilyOf("x")).toBeUndefined();

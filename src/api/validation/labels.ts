@@ -17,7 +17,16 @@ export function validateLabelSelector(selector: k8s.V1LabelSelector | undefined,
 }
 
 function validateRequirement(requirement: k8s.V1LabelSelectorRequirement, at: Report): void {
-  const { key, operator, values = [] } = requirement;
+  const { values = [] } = requirement;
+  validateOperator(requirement, at);
+  for (const [i, value] of values.entries()) at.problems(`values[${i}]`, value, labelValueProblems(value));
+}
+
+/** The operators that all selectors have, and the key. */
+export function validateOperator(
+  { key, operator, values = [] }: k8s.V1LabelSelectorRequirement,
+  at: Report,
+): void {
   if (operator === "In" || operator === "NotIn") {
     if (values.length === 0) at.required("values", "must be specified when `operator` is 'In' or 'NotIn'");
   } else if (operator === "Exists" || operator === "DoesNotExist") {
@@ -28,5 +37,4 @@ function validateRequirement(requirement: k8s.V1LabelSelectorRequirement, at: Re
     at.invalid("operator", operator, "not a valid selector operator");
   }
   at.problems("key", key, qualifiedNameProblems(key));
-  for (const [i, value] of values.entries()) at.problems(`values[${i}]`, value, labelValueProblems(value));
 }

@@ -1,3 +1,4 @@
+import { mirrorAnnotation } from "../mirror-pod.ts";
 import type { ObjectMeta, PodSpec } from "../objects.ts";
 import { validateDescendingPath } from "./path.ts";
 import type { Report } from "./report.ts";
@@ -5,7 +6,6 @@ import { eachContainer } from "./windows.ts";
 
 type Annotations = Record<string, string>;
 
-const mirrorPod = "kubernetes.io/config.mirror";
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost";
 const podSeccomp = "seccomp.security.alpha.kubernetes.io/pod";
 const containerSeccomp = "container.seccomp.security.alpha.kubernetes.io/";
@@ -13,10 +13,10 @@ const containerAppArmor = "container.apparmor.security.beta.kubernetes.io/";
 
 /** Annotations that mean something to Kubernetes itself. */
 export function validatePodAnnotations(annotations: Annotations, at: Report, spec: PodSpec): void {
-  const mirror = annotations[mirrorPod];
+  const mirror = annotations[mirrorAnnotation];
   if (mirror !== undefined && !spec.nodeName) {
     const detail = "must set spec.nodeName if mirror pod annotation is set";
-    at.invalid(`[${mirrorPod}]`, mirror, detail);
+    at.invalid(`[${mirrorAnnotation}]`, mirror, detail);
   }
   const cost = annotations[deletionCost];
   if (cost !== undefined && !isInt32(cost)) {
@@ -64,7 +64,7 @@ export function validatePodAnnotationUpdate(next: ObjectMeta, current: ObjectMet
     if (after[key] === before[key]) continue;
     const verb = key in before ? "remove or update" : "add";
     if (key.startsWith(containerAppArmor)) at.forbidden(`[${key}]`, `may not ${verb} AppArmor annotations`);
-    if (key === mirrorPod) at.forbidden(`[${key}]`, `may not ${verb} mirror pod annotation`);
+    if (key === mirrorAnnotation) at.forbidden(`[${key}]`, `may not ${verb} mirror pod annotation`);
   }
 }
 

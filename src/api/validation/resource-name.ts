@@ -3,28 +3,7 @@ import { qualifiedNameProblems } from "../names.ts";
 /** Resources that containers may ask for without a domain. */
 const containerResources = new Set(["cpu", "memory", "ephemeral-storage"]);
 
-/** Every name without a domain that means something, quotas included. */
-const standardResources = new Set([
-  ...containerResources,
-  "requests.cpu",
-  "requests.memory",
-  "requests.ephemeral-storage",
-  "limits.cpu",
-  "limits.memory",
-  "limits.ephemeral-storage",
-  "pods",
-  "resourcequotas",
-  "services",
-  "replicationcontrollers",
-  "secrets",
-  "configmaps",
-  "persistentvolumeclaims",
-  "storage",
-  "requests.storage",
-  "services.nodeports",
-  "services.loadbalancers",
-]);
-
+/** Those that quotas count in whole numbers. */
 const countedResources = new Set([
   "pods",
   "resourcequotas",
@@ -35,6 +14,20 @@ const countedResources = new Set([
   "persistentvolumeclaims",
   "services.nodeports",
   "services.loadbalancers",
+]);
+
+/** Every name without a domain that means something, quotas included. */
+const standardResources = new Set([
+  ...containerResources,
+  ...countedResources,
+  "requests.cpu",
+  "requests.memory",
+  "requests.ephemeral-storage",
+  "limits.cpu",
+  "limits.memory",
+  "limits.ephemeral-storage",
+  "storage",
+  "requests.storage",
 ]);
 
 export function isHugePages(name: string): boolean {

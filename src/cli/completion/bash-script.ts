@@ -1,3 +1,4 @@
+import { quoteShell } from "../../lib/quote-shell.ts";
 import type { DescribedCommand, Values } from "./describe-program.ts";
 
 /** A completion for bash, without bash-completion's own functions: those are not everywhere. */
@@ -16,7 +17,7 @@ _kindling() {
   for (( i = 1; i < COMP_CWORD; i++ )); do
     word=\${COMP_WORDS[i]}
     case "\${path:+$path }$word" in
-      ${paths.map(quote).join("|")}) path="\${path:+$path }$word" ;;
+      ${paths.map(quoteShell).join("|")}) path="\${path:+$path }$word" ;;
     esac
   done
   COMPREPLY=()
@@ -35,7 +36,7 @@ function optionValues({ path, options }: DescribedCommand): string[] {
   return options
     .filter(({ values }) => values.kind !== "none")
     .map(({ names, values }) => {
-      const patterns = names.map((name) => quote(`${path}:${name}`)).join("|");
+      const patterns = names.map((name) => quoteShell(`${path}:${name}`)).join("|");
       return `    ${patterns}) ${reply(values)}; return ;;`;
     });
 }
@@ -44,7 +45,7 @@ function wordsOf({ path, options, subcommands, argument }: DescribedCommand): st
   const names = options.flatMap((option) => option.names);
   const words = subcommands.map(({ name }) => name);
   const otherwise = words.length > 0 ? reply({ kind: "choices", choices: words }) : reply(argument);
-  return `    ${quote(path)})
+  return `    ${quoteShell(path)})
       if [[ $current == -* ]]; then ${reply({ kind: "choices", choices: names })}
       else ${otherwise}; fi ;;`;
 }
@@ -52,7 +53,7 @@ function wordsOf({ path, options, subcommands, argument }: DescribedCommand): st
 function reply(values: Values): string {
   switch (values.kind) {
     case "choices":
-      return `COMPREPLY=( $(compgen -W ${quote(values.choices.join(" "))} -- "$current") )`;
+      return `COMPREPLY=( $(compgen -W ${quoteShell(values.choices.join(" "))} -- "$current") )`;
     case "file":
       return 'compopt -o filenames 2>/dev/null; COMPREPLY=( $(compgen -f -- "$current") )';
     case "directory":
@@ -61,8 +62,4 @@ function reply(values: Values): string {
     case "any":
       return ":";
   }
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

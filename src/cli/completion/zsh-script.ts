@@ -1,3 +1,4 @@
+import { quoteShell } from "../../lib/quote-shell.ts";
 import type { DescribedCommand, DescribedOption, Values } from "./describe-program.ts";
 
 /** A completion for zsh, one function for each command. */
@@ -16,14 +17,16 @@ function commandFunction({ path, options, subcommands, argument }: DescribedComm
   _arguments -s ${[...specs, ...argumentSpec(argument)].join(" \\\n    ") || ":"}
 }`;
   }
-  const described = subcommands.map(({ name, description }) => quote(`${escapeColons(name)}:${description}`));
+  const described = subcommands.map(({ name, description }) =>
+    quoteShell(`${escapeColons(name)}:${description}`),
+  );
   const cases = subcommands.map(
     ({ name }) => `        ${name}) ${functionName(`${path} ${name}`.trim())} ;;`,
   );
   return `${functionName(path)}() {
   local context state state_descr line
   typeset -A opt_args
-  _arguments -s -C ${[...specs, quote("1: :->command"), quote("*:: :->rest")].join(" \\\n    ")}
+  _arguments -s -C ${[...specs, quoteShell("1: :->command"), quoteShell("*:: :->rest")].join(" \\\n    ")}
   case $state in
     command)
       local -a names=(${described.join(" ")})
@@ -40,12 +43,12 @@ function optionSpec({ names, description, values }: DescribedOption): string {
   const text = `[${escapeSpec(description)}]`;
   const action = values.kind === "none" ? "" : `:value:${actionOf(values)}`;
   const [first = "", ...others] = names;
-  if (others.length === 0) return quote(`${first}${text}${action}`);
-  return `${quote(`(${names.join(" ")})`)}{${names.join(",")}}${quote(`${text}${action}`)}`;
+  if (others.length === 0) return quoteShell(`${first}${text}${action}`);
+  return `${quoteShell(`(${names.join(" ")})`)}{${names.join(",")}}${quoteShell(`${text}${action}`)}`;
 }
 
 function argumentSpec(values: Values): string[] {
-  return values.kind === "none" ? [] : [quote(`1:argument:${actionOf(values)}`)];
+  return values.kind === "none" ? [] : [quoteShell(`1:argument:${actionOf(values)}`)];
 }
 
 function actionOf(values: Values): string {
@@ -72,8 +75,4 @@ function escapeSpec(text: string): string {
 
 function escapeColons(text: string): string {
   return text.replaceAll(":", "\\:");
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,3 +1,4 @@
+import { isTrue } from "../../api/conditions.ts";
 import type { Pod } from "../../api/objects.ts";
 import type { Explanation } from "../../monitor/explain/explanation.ts";
 import { columnsOf, painter, type ScreenOptions, type Tone } from "./terminal-text.ts";
@@ -44,7 +45,6 @@ function wayOf({ spec }: Pod, inInit: boolean): readonly string[] {
   return ["scheduling", "volumes", "sandbox", ...middle, "starting", "ready"];
 }
 
-function hasInitToDo({ spec, status }: Pod): boolean {
-  if (!spec?.initContainers?.length) return false;
-  return !status?.conditions?.some(({ type, status: is }) => type === "Initialized" && is === "True");
+function hasInitToDo(pod: Pod): boolean {
+  return Boolean(pod.spec?.initContainers?.length) && !isTrue(pod, "Initialized");
 }

@@ -1,14 +1,14 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import type { Deployment, ReplicaSet } from "../../api/objects.ts";
-import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import type { Change } from "../../client/informer.ts";
 import { keyOf } from "../../client/object-key.ts";
 import { isConflict } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
-import { controllerOf } from "../controller-reference.ts";
 import { orphanedIn } from "../informers.ts";
 import { ownerOf } from "../owner-of.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
+import { selects } from "../selects.ts";
 import { decideDeployment } from "./decide-deployment.ts";
 import { runPlan } from "./run-plan.ts";
 
@@ -83,9 +83,4 @@ function concerned(change: Change<ReplicaSet>): readonly ReplicaSet[] {
   if (change.kind !== "changed") return [change.object];
   const changesHands = controllerOf(change.previous)?.uid !== controllerOf(change.object)?.uid;
   return changesHands ? [change.previous, change.object] : [change.object];
-}
-
-function selects({ spec }: Deployment, { metadata }: ReplicaSet): boolean {
-  const selector = labelSelectorOf(spec?.selector);
-  return selector !== undefined && selector.length > 0 && matchesLabels(selector, metadata.labels);
 }

@@ -1,9 +1,9 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import type { Deployment, ReplicaSet } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import { isAlreadyExists, isNamespaceTerminating, isNotFound } from "../../client/status-errors.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { controllerOf } from "../controller-reference.ts";
 import { withFinding } from "./conditions.ts";
 import type { DeploymentPlan } from "./decide-deployment.ts";
 import { hasDeadline } from "./decide-status.ts";

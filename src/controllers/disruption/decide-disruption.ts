@@ -1,7 +1,7 @@
+import { isReady } from "../../api/conditions.ts";
 import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
 import type { Pod, PodDisruptionBudget } from "../../api/objects.ts";
-import { isReady } from "../pod-state.ts";
 import { scaledValue } from "../scaled-value.ts";
 
 type BudgetStatus = NonNullable<PodDisruptionBudget["status"]>;

@@ -1,7 +1,7 @@
+import { conditionOf } from "../../api/conditions.ts";
 import { formatTime } from "../../api/format-time.ts";
 import type { Pod, PodCondition } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
-import { conditionOf } from "../pod-state.ts";
 
 type StaleTarget =
   | { readonly kind: "none" }

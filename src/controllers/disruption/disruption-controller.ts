@@ -1,10 +1,10 @@
+import { conditionOf } from "../../api/conditions.ts";
 import { isEqual } from "../../api/equality.ts";
 import type { Pod, PodDisruptionBudget } from "../../api/objects.ts";
 import { formatLabelSelector, labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import { keyOf } from "../../client/object-key.ts";
 import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
-import { conditionOf } from "../pod-state.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { type DisruptionDecision, decideDisruption } from "./decide-disruption.ts";
 import { decideStaleTarget } from "./decide-stale-target.ts";

@@ -1,5 +1,5 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import type { Pod } from "../../api/objects.ts";
-import { controllerOf } from "../controller-reference.ts";
 import type { Informers } from "../informers.ts";
 import { ownerOf } from "../owner-of.ts";
 import type { Scale } from "./decide-disruption.ts";

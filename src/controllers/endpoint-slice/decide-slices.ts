@@ -1,7 +1,7 @@
+import { controllerOf, controllerReference } from "../../api/controller-reference.ts";
 import { isEqual } from "../../api/equality.ts";
 import { dnsSubdomainProblems } from "../../api/names.ts";
 import type { EndpointSlice, Service } from "../../api/objects.ts";
-import { controllerOf, controllerReference } from "../controller-reference.ts";
 import { hasClusterIp, headlessLabel } from "../service-pods/endpoint-pod.ts";
 import {
   type AddressType,

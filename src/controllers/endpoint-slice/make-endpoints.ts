@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
+import { isReady } from "../../api/conditions.ts";
 import type { EndpointSlice, Node, Pod, Service, Wire } from "../../api/objects.ts";
-import { isReady } from "../pod-state.ts";
 import {
   addressesOf,
   familyOf,

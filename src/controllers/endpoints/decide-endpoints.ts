@@ -1,7 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
+import { isReady } from "../../api/conditions.ts";
 import { isEqual } from "../../api/equality.ts";
 import type { Endpoints, Pod, Service, Wire } from "../../api/objects.ts";
-import { isReady } from "../pod-state.ts";
 import {
   addressesOf,
   familyOf,

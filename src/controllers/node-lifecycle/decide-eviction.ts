@@ -1,6 +1,6 @@
+import { conditionOf } from "../../api/conditions.ts";
 import type { Node, Pod } from "../../api/objects.ts";
 import { type Taint, toleratesTaint } from "../../api/tolerates-taint.ts";
-import { conditionOf } from "../pod-state.ts";
 
 type Eviction =
   | { readonly kind: "stay" }

@@ -1,13 +1,14 @@
+import { isReady } from "../../api/conditions.ts";
 import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
 import type { Node, Pod } from "../../api/objects.ts";
 import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
-import { isReady } from "../pod-state.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { decideHealth, isHeartbeat, isRenewal, readinessOf, readyConditionOf } from "./decide-health.ts";
 import { awaitsEviction, decideTaints, type EvictionLeave } from "./decide-taints.ts";
 import { createEvictionLimiter } from "./eviction-limiter.ts";
+import { writePodCondition } from "./write-pod-condition.ts";
 import { evictionRateOf, isAllLost, surveyZones, type Zones, zoneOf } from "./zones.ts";
 
 const leaseNamespace = "kube-node-lease";
@@ -137,14 +138,9 @@ export function runNodeLifecycleController(context: ControllerContext, signal: A
   }
 
   async function markNotReady(pod: Pod): Promise<void> {
-    const { namespace, name = "", uid } = pod.metadata;
     const condition = { type: "Ready", status: "False", lastTransitionTime: formatTime(clock.now()) };
-    const patch = {
-      kind: "strategic",
-      body: { metadata: { uid }, status: { conditions: [condition] } },
-    } as const;
     try {
-      await client.patch("pods", { namespace, name }, { patch, subresource: "status", signal });
+      await writePodCondition(client, pod, { condition, signal });
       recorder.record(pod, { type: "Warning", reason: "NodeNotReady", message: "Node is not ready" });
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error;

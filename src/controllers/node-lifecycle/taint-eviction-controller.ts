@@ -6,6 +6,7 @@ import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
 import { decideEviction, evictingTaints } from "./decide-eviction.ts";
+import { writePodCondition } from "./write-pod-condition.ts";
 
 /** Makes pods leave nodes with NoExecute taints that they do not tolerate, or not for longer, until the signal aborts. */
 export function runTaintEvictionController(context: ControllerContext, signal: AbortSignal): Promise<void> {
@@ -71,12 +72,8 @@ export function runTaintEvictionController(context: ControllerContext, signal: A
       message: "Taint manager: deleting due to NoExecute taint",
       lastTransitionTime: formatTime(clock.now()),
     };
-    const patch = {
-      kind: "strategic",
-      body: { metadata: { uid }, status: { conditions: [condition] } },
-    } as const;
     try {
-      await client.patch("pods", { namespace, name }, { patch, subresource: "status", signal });
+      await writePodCondition(client, pod, { condition, signal });
       await client.delete("pods", { namespace, name }, { preconditions: { uid }, signal });
     } catch (error) {
       // Gone, or another one of that name by now.

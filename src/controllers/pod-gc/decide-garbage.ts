@@ -1,3 +1,4 @@
+import { isReady } from "../../api/conditions.ts";
 import { formatTime } from "../../api/format-time.ts";
 import type { Node, Pod, PodCondition } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
@@ -53,10 +54,9 @@ export function decideGarbage({ pods, node, missingSince, keepEnded, now }: Fact
   };
 }
 
-function isOutOfService({ spec, status }: Node): boolean {
-  const ready = status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
-  const tainted = spec?.taints?.some(({ key }) => key === "node.kubernetes.io/out-of-service");
-  return !ready && tainted === true;
+function isOutOfService(node: Node): boolean {
+  const tainted = node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/out-of-service");
+  return !isReady(node) && tainted === true;
 }
 
 /** Those that were evicted first, then the oldest. */

@@ -1,3 +1,4 @@
+import { controllerReference } from "../../api/controller-reference.ts";
 import type { Pod, ReplicaSet } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
@@ -5,7 +6,6 @@ import type { Expectations } from "../../client/expectations.ts";
 import { keyOf } from "../../client/object-key.ts";
 import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/status-errors.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { controllerReference } from "../controller-reference.ts";
 import { slowStart } from "../slow-start.ts";
 import type { ReplicasPlan } from "./decide-replicas.ts";
 

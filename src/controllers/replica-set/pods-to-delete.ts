@@ -1,6 +1,6 @@
+import { conditionOf, isReady } from "../../api/conditions.ts";
 import type { Pod } from "../../api/objects.ts";
 import { isSidecar } from "../../api/pod-resources.ts";
-import { conditionOf, isReady } from "../pod-state.ts";
 
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost";
 const maxCost = 2 ** 31 - 1;

@@ -1,17 +1,17 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import type { Pod, ReplicaSet } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
-import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import { createExpectations } from "../../client/expectations.ts";
 import type { Change } from "../../client/informer.ts";
 import { keyOf } from "../../client/object-key.ts";
 import { isConflict } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
-import { controllerOf } from "../controller-reference.ts";
 import { orphanedIn } from "../informers.ts";
 import { ownerOf } from "../owner-of.ts";
 import { isTerminating } from "../pod-state.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
+import { selects } from "../selects.ts";
 import { actOnReplicas } from "./act-on-replicas.ts";
 import { decideReplicas } from "./decide-replicas.ts";
 import { decideStatus } from "./decide-status.ts";
@@ -127,9 +127,4 @@ function concerned(change: Change<Pod>): readonly Pod[] {
   if (change.kind !== "changed") return [change.object];
   const changesHands = controllerOf(change.previous)?.uid !== controllerOf(change.object)?.uid;
   return changesHands ? [change.previous, change.object] : [change.object];
-}
-
-function selects({ spec }: ReplicaSet, { metadata }: Pod): boolean {
-  const selector = labelSelectorOf(spec?.selector);
-  return selector !== undefined && selector.length > 0 && matchesLabels(selector, metadata.labels);
 }

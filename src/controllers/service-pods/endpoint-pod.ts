@@ -1,8 +1,8 @@
 import type * as k8s from "@kubernetes/client-node";
+import { isReady } from "../../api/conditions.ts";
 import type { Container, Pod, Service, Wire } from "../../api/objects.ts";
 import { isFinalPhase } from "../../api/pod-phase.ts";
 import { isSidecar } from "../../api/pod-resources.ts";
-import { isReady } from "../pod-state.ts";
 
 export type ServicePort = Wire<k8s.V1ServicePort>;
 

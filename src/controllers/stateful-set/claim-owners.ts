@@ -1,3 +1,4 @@
+import { controllerReference } from "../../api/controller-reference.ts";
 import type {
   KubeObject,
   OwnerReference,
@@ -5,7 +6,6 @@ import type {
   Pod,
   StatefulSet,
 } from "../../api/objects.ts";
-import { controllerReference } from "../controller-reference.ts";
 import { isInRange, ordinalOf } from "./identity.ts";
 
 /**

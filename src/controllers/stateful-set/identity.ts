@@ -1,6 +1,6 @@
+import { controllerReference } from "../../api/controller-reference.ts";
 import type { PodTemplate } from "../../api/defaults/pod-template.ts";
 import type { PersistentVolumeClaim, Pod, StatefulSet, Volume } from "../../api/objects.ts";
-import { controllerReference } from "../controller-reference.ts";
 
 const podNameLabel = "statefulset.kubernetes.io/pod-name";
 const podIndexLabel = "apps.kubernetes.io/pod-index";

@@ -1,6 +1,6 @@
+import { controllerReference } from "../../api/controller-reference.ts";
 import type { PodTemplate } from "../../api/defaults/pod-template.ts";
 import type { ControllerRevision, StatefulSet } from "../../api/objects.ts";
-import { controllerReference } from "../controller-reference.ts";
 
 const hashLabel = "controller.kubernetes.io/hash";
 const longestPrefix = 223;

@@ -1,3 +1,4 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import type { KubeObject } from "../../api/objects.ts";
 import { apiVersionOf } from "../../api/resources.ts";
 import { alreadyExists, conflict, notFound } from "../../api/status-error.ts";
@@ -6,7 +7,6 @@ import type { Informer } from "../../client/informer.ts";
 import { type Change, createObjectCache } from "../../client/object-cache.ts";
 import { keyOf } from "../../client/object-key.ts";
 import { resourceNamed } from "../../client/resource-path.ts";
-import { controllerOf } from "../controller-reference.ts";
 import { type Informers, orphanedIn } from "../informers.ts";
 
 /** The controller's process ends here. */

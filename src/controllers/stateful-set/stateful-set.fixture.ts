@@ -1,4 +1,6 @@
+import { expect } from "vitest";
 import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
+import { decideStatefulSet } from "./decide-stateful-set.ts";
 import { newPod, ordinalOf, type Revision } from "./identity.ts";
 import type { PodAction, StatefulSetFacts, StatefulSetPlan } from "./stateful-set-facts.ts";
 
@@ -18,6 +20,10 @@ export interface SetOptions {
   readonly retention?: { readonly whenScaled: string; readonly whenDeleted: string };
   readonly currentReplicas?: number;
 }
+
+export const parallel = { policy: "Parallel" } as const;
+export const enforced = { type: "EnforcedRollingUpdate" };
+export const permanentOnly = { ...enforced, annotations: { "kindling.dev/unstick": "permanent-only" } };
 
 export function makeSet(options: SetOptions = {}): StatefulSet {
   const { partition, maxUnavailable } = options;
@@ -154,4 +160,32 @@ function describe(action: PodAction): string {
     case "warn":
       return `warn ${action.reason}`;
   }
+}
+
+export function decide(
+  options: SetOptions,
+  pods: readonly string[],
+  claims: readonly PersistentVolumeClaim[] = [],
+): StatefulSetPlan {
+  return decideStatefulSet(makeFacts(makeSet(options), pods, claims));
+}
+
+/** A set, the pods that there are, what is done then, and the clause that asks for it. */
+type Decision = readonly [
+  options: SetOptions,
+  pods: readonly string[],
+  actions: readonly string[],
+  clause?: string,
+];
+
+/** Each with a name, for a table of tests. */
+export function decisions(table: readonly Decision[]): [string, Decision][] {
+  return table.map((row) => {
+    const [options, pods, actions, clause = ""] = row;
+    return [`${clause} ${JSON.stringify([options, pods, actions])}`.trim(), row];
+  });
+}
+
+export function expectDecision(_name: string, [options, pods, actions]: Decision): void {
+  expect(actionsOf(decide(options, pods))).toEqual(actions);
 }

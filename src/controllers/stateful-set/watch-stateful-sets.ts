@@ -1,12 +1,12 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
-import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import type { Expectations } from "../../client/expectations.ts";
 import type { Change } from "../../client/informer.ts";
 import { keyOf } from "../../client/object-key.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
-import { controllerOf } from "../controller-reference.ts";
 import type { Informers } from "../informers.ts";
 import { ownerOf } from "../owner-of.ts";
+import { selects } from "../selects.ts";
 import { isMemberOf } from "./identity.ts";
 
 interface WatchDeps {
@@ -68,9 +68,4 @@ function podsOf(change: Change<Pod>): readonly Pod[] {
   if (change.kind !== "changed") return [change.object];
   const [before, now] = [controllerOf(change.previous)?.uid, controllerOf(change.object)?.uid];
   return before === now ? [change.object] : [change.previous, change.object];
-}
-
-function selects({ spec }: StatefulSet, { metadata }: Pod): boolean {
-  const selector = labelSelectorOf(spec?.selector);
-  return selector !== undefined && matchesLabels(selector, metadata.labels);
 }

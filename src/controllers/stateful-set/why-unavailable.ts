@@ -1,7 +1,8 @@
+import { conditionOf } from "../../api/conditions.ts";
 import type { ContainerStatus, Pod } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
 import { healsByItself } from "../../api/waiting-reasons.ts";
-import { availableInMs, conditionOf, isTerminating } from "../pod-state.ts";
+import { availableInMs, isTerminating } from "../pod-state.ts";
 
 /** Why a pod is not available. */
 export interface Holdup {

@@ -1,8 +1,9 @@
 import { parseQuantity, QuantityError, wholeUnits } from "../../api/quantity.ts";
 import type { Report } from "../../api/validation/report.ts";
 import { closestName } from "../../lib/closest-name.ts";
+import { formatGoDuration, parseGoDuration } from "../../lib/go-duration.ts";
+import { isMapping } from "../../lib/is-mapping.ts";
 import { type ConfigurationFieldName, configurationFields } from "./configuration-fields.ts";
-import { formatGoDuration, parseGoDuration } from "./go-duration.ts";
 
 type Mapping = Readonly<Record<string, unknown>>;
 
@@ -104,10 +105,6 @@ export function quantityUnits(value: unknown): number | undefined {
     if (error instanceof QuantityError) return undefined;
     throw error;
   }
-}
-
-export function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 interface Unit {

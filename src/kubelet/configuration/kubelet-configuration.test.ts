@@ -28,7 +28,7 @@ test("every field that is documented is read, and its documented default is the 
   expect(parse(file.toString())).toEqual(defaultKubeletConfiguration);
 });
 
-test("defaults", () => {
+test("defaults are upstream's, but that images are pulled side by side", () => {
   expect(defaultKubeletConfiguration).toMatchObject({
     port: 10_250,
     syncFrequencyMs: 60_000,

@@ -3,8 +3,9 @@ import { parse } from "yaml";
 import type { Features } from "../../api/feature-gates.ts";
 import type { FieldError } from "../../api/field-error.ts";
 import { Report } from "../../api/validation/report.ts";
+import { isMapping } from "../../lib/is-mapping.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { createFieldReader, isMapping, reportUnknownFields } from "./field-reader.ts";
+import { createFieldReader, reportUnknownFields } from "./field-reader.ts";
 import type { ImagePullProgress } from "./image-pull-progress.ts";
 import { readSettings, type Taint } from "./read-settings.ts";
 

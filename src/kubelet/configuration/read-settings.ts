@@ -4,10 +4,11 @@ import type { Node } from "../../api/objects.ts";
 import { ipProblems } from "../../api/validation/ip.ts";
 import type { Report } from "../../api/validation/report.ts";
 import { taintEffects } from "../../api/validation/scheduling.ts";
+import { parseGoDuration } from "../../lib/go-duration.ts";
+import { isMapping } from "../../lib/is-mapping.ts";
 import { isNamespaced } from "../pod/forbid-sysctl.ts";
 import type { ConfigurationFieldName } from "./configuration-fields.ts";
-import { type FieldReader, isMapping } from "./field-reader.ts";
-import { parseGoDuration } from "./go-duration.ts";
+import type { FieldReader } from "./field-reader.ts";
 import { readImagePullProgress } from "./image-pull-progress.ts";
 
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];

@@ -1,4 +1,5 @@
 import type { Container, LifecycleHandler, Pod } from "../../api/objects.ts";
+import { isMapping } from "../../lib/is-mapping.ts";
 import { hashContainer } from "./container-hash.ts";
 
 /** What ties sandboxes and containers to their pods, under upstream's keys. */
@@ -87,7 +88,7 @@ export function readContainerAnnotations(annotations: Readonly<Record<string, st
     terminationMessagePolicy: annotations[keys.terminationMessagePolicy] ?? "",
     graceSeconds:
       readCount(annotations[keys.deletionGracePeriod]) ?? readCount(annotations[keys.terminationGracePeriod]),
-    preStop: readJson(annotations[keys.preStopHandler], isObject),
+    preStop: readJson(annotations[keys.preStopHandler], isMapping),
     ports: readJson(annotations[keys.ports], isPorts),
   };
 }
@@ -106,10 +107,6 @@ function readJson<T>(text: string | undefined, is: (value: unknown) => value is 
   }
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isPorts(value: unknown): value is Ports {
-  return Array.isArray(value) && value.every((port) => isObject(port) && "containerPort" in port);
+  return Array.isArray(value) && value.every((port) => isMapping(port) && "containerPort" in port);
 }

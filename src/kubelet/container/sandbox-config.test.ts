@@ -57,7 +57,7 @@ describe("buildSandboxConfig", () => {
     expect(PodSandboxConfig.decode(PodSandboxConfig.encode(config).finish())).toEqual(config);
   });
 
-  test("names", () => {
+  test("the host's name: in full where the pod asks for it, none on the host's network", () => {
     expect(build({ hostname: "db", subdomain: "s", setHostnameAsFQDN: true }).hostname).toBe(
       "db.s.shop.svc.cluster.local",
     );

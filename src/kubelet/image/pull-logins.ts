@@ -1,6 +1,6 @@
 import type { Secret } from "../../api/objects.ts";
+import { parseImageName, repositoryName } from "../../lib/image-name.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { parseImageName } from "./image-name.ts";
 import { readPullSecret } from "./read-pull-secret.ts";
 import { findLogins, type KeyringEntry, type RegistryLogin } from "./registry-keyring.ts";
 import type { Pull } from "./tracked-pull.ts";
@@ -31,8 +31,9 @@ export async function findPullLogins(
     }),
   );
   const entries: KeyringEntry[] = secrets.flatMap((secret) => (secret ? readPullSecret(secret) : []));
+  const imageName = parseImageName(image);
   return {
-    logins: findLogins(parseImageName(image).repository, entries),
+    logins: "problem" in imageName ? [] : findLogins(repositoryName(imageName), entries),
     missing: names.filter((_, i) => secrets[i] === undefined),
   };
 }

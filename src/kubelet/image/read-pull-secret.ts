@@ -1,4 +1,5 @@
 import type { Secret } from "../../api/objects.ts";
+import { isMapping } from "../../lib/is-mapping.ts";
 import type { KeyringEntry, RegistryLogin } from "./registry-keyring.ts";
 
 /** Where secrets of each type have their configuration. */
@@ -18,7 +19,7 @@ export function readPullSecret(secret: Secret): readonly KeyringEntry[] {
   const refuse = (why: string) => new Error(`${key} of pull secret "${secret.metadata.name}" ${why}`);
   const parsed = parseJson(Buffer.from(data, "base64").toString("utf8"));
   const servers = key === ".dockerconfigjson" ? field(parsed, "auths") : parsed;
-  if (!isObject(parsed) || !isObject(servers ?? {})) throw refuse("is not a docker configuration in JSON");
+  if (!isMapping(parsed) || !isMapping(servers ?? {})) throw refuse("is not a docker configuration in JSON");
   return Object.entries(servers ?? {}).map(([server, entry]) => {
     const login = readLogin(entry);
     if (!login) throw refuse(`has no usable login for "${server}": auth must be base64(username:password)`);
@@ -28,7 +29,7 @@ export function readPullSecret(secret: Secret): readonly KeyringEntry[] {
 
 /** `auth` wins over the plain fields, as upstream reads them. */
 function readLogin(entry: unknown): RegistryLogin | undefined {
-  if (!isObject(entry)) return undefined;
+  if (!isMapping(entry)) return undefined;
   const { username = "", password = "", auth = "" } = entry;
   if (typeof username !== "string" || typeof password !== "string" || typeof auth !== "string")
     return undefined;
@@ -47,10 +48,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function field(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return isMapping(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -1,3 +1,4 @@
+import { conditionOf } from "../../api/conditions.ts";
 import { isEqual } from "../../api/equality.ts";
 import type { Node, NodeCondition, NodeStatus } from "../../api/objects.ts";
 
@@ -55,7 +56,7 @@ function changedFields(want: NodeStatus, has: NodeStatus): Patch {
 }
 
 function hasConditionChanged(want: NodeCondition, has: NodeStatus): boolean {
-  const before = has.conditions?.find(({ type }) => type === want.type);
+  const before = conditionOf({ status: has }, want.type);
   return !isEqual({ ...want, lastHeartbeatTime: "" }, { ...before, lastHeartbeatTime: "" });
 }
 

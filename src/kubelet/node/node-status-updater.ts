@@ -1,3 +1,4 @@
+import { conditionOf } from "../../api/conditions.ts";
 import type { Node } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
@@ -176,5 +177,5 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
 }
 
 function readiness(node: Node): string | undefined {
-  return node.status?.conditions?.find(({ type }) => type === "Ready")?.status;
+  return conditionOf(node, "Ready")?.status;
 }

@@ -64,7 +64,7 @@ test("a machine that tells nothing", async () => {
   });
 });
 
-test("this machine", async () => {
+test("this machine has processors, memory, storage and a boot id", async () => {
   const machine = await readMachine({ dataDir: root });
   expect(machine.cpus).toBeGreaterThan(0);
   expect(machine.memoryBytes).toBeGreaterThan(2 ** 20);

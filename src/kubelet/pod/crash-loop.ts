@@ -1,5 +1,5 @@
 import type { Pod } from "../../api/objects.ts";
-import { formatGoDuration } from "../configuration/go-duration.ts";
+import { formatGoDuration } from "../../lib/go-duration.ts";
 import { describePod } from "../container/config-error.ts";
 import type { ObservedContainer } from "../observed-pod.ts";
 

@@ -3,6 +3,7 @@ import type { Container, Pod } from "../../api/objects.ts";
 import { findContainer } from "../../api/pod-containers.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
+import { createChildAbort } from "../../lib/child-abort.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -75,13 +76,13 @@ async function runPreStop(
 ): Promise<void> {
   const handler = container.lifecycle?.preStop;
   if (!handler) return;
-  const ended = new AbortController();
+  const ended = createChildAbort(signal);
   const hook = runLifecycleHook(deps, handler, {
     pod,
     container,
     containerId: observed.id,
     podIp,
-    signal: AbortSignal.any([signal, ended.signal]),
+    signal: ended.signal,
   }).catch((error) => {
     signal.throwIfAborted();
     if (ended.signal.aborted) return;
@@ -103,9 +104,9 @@ async function beforeDeadline(
   work: Promise<void>,
   { deadline, signal }: { deadline: number; signal: AbortSignal },
 ): Promise<void> {
-  const waited = new AbortController();
+  const waited = createChildAbort(signal);
   const timer = clock
-    .sleep(Math.max(0, deadline - clock.now()), AbortSignal.any([signal, waited.signal]))
+    .sleep(Math.max(0, deadline - clock.now()), waited.signal)
     .catch(() => signal.throwIfAborted());
   try {
     await Promise.race([work, timer]);

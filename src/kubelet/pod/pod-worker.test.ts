@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { defaultFeatures } from "../../api/feature-gates.ts";
 import type { Pod, PodStatus } from "../../api/objects.ts";
@@ -16,16 +17,23 @@ interface SetUpOptions {
   readonly isHere?: boolean;
   readonly status?: PodStatus;
   readonly reject?: PodWorkerDeps["reject"];
+  /** When somebody asked for the pod's end. */
+  readonly deletionTimestamp?: string;
+  /** What the API takes before a status is written. */
+  readonly beforePatch?: Promise<void>;
 }
 
 /** A worker with the prober and the status writer of a kubelet, over a container that runs and a clock that stands. */
-function setUp(probes: object, { pendingHooks = [], isHere = true, status, reject }: SetUpOptions = {}) {
+function setUp(probes: object, options: SetUpOptions = {}) {
+  const { pendingHooks = [], isHere = true, status, reject, deletionTimestamp, beforePatch } = options;
   let answer = (_outcome: ProbeOutcome) => {};
   const outcome = new Promise<ProbeOutcome>((resolve) => {
     answer = resolve;
   });
   const { prober, clock } = createTestProber(() => outcome);
-  const pod: Pod = { ...makePodWith(probes).pod, ...(status && { status }) };
+  const made = makePodWith(probes).pod;
+  const metadata = { ...made.metadata, ...(deletionTimestamp && { deletionTimestamp }) };
+  const pod: Pod = { ...made, metadata, ...(status && { status }) };
   const observed = isHere ? observedPod(pod, [{ id: "a" }]) : undefined;
   const events: string[] = [];
   const patches: { readonly atMs: number; readonly status: PodStatus }[] = [];
@@ -34,6 +42,7 @@ function setUp(probes: object, { pendingHooks = [], isHere = true, status, rejec
     client: {
       get: async () => inApi as never,
       async patch(_resource, _key, { patch }) {
+        await beforePatch;
         const body = patch.body as { status: object };
         const status = applyStrategicMergePatch("core.v1.PodStatus", { ...inApi.status }, { ...body.status });
         patches.push({ atMs: clock.now() - testStartMs, status });
@@ -47,6 +56,8 @@ function setUp(probes: object, { pendingHooks = [], isHere = true, status, rejec
     features: defaultFeatures,
   });
   const hookBegun: string[] = [];
+  /** The phase that the API had when the pod was taken out of it. */
+  const goneAs: (string | undefined)[] = [];
   // The rest of a kubelet is not needed for a container that runs.
   const deps = {
     clock,
@@ -73,6 +84,9 @@ function setUp(probes: object, { pendingHooks = [], isHere = true, status, rejec
     specHash: () => "h",
     maxRestartDelayMs: 300_000,
     reject: reject ?? (() => undefined),
+    images: { forget() {} },
+    cleanUp: async () => {},
+    deleteFromApi: async () => void goneAs.push(patches.at(-1)?.status.phase),
     generateStatus: (facts: Parameters<PodWorkerDeps["generateStatus"]>[0]) =>
       generatePodStatus({
         ...facts,
@@ -89,6 +103,7 @@ function setUp(probes: object, { pendingHooks = [], isHere = true, status, rejec
     patches,
     events,
     hookBegun,
+    goneAs,
     clock,
     answer,
     async stop() {
@@ -148,5 +163,21 @@ test("one that has done its work is not judged again by a kubelet that starts an
   await expect.poll(() => patches.at(-1)?.status.phase).toBe("Succeeded");
   expect(patches.at(-1)?.status.containerStatuses).toMatchObject([{ state: { terminated } }]);
   expect(events).toEqual([]);
+  await stop();
+});
+
+test("3085-6 a pod goes from the API only when its last status is there, however long that takes", async () => {
+  let write = () => {};
+  const beforePatch = new Promise<void>((resolve) => {
+    write = resolve;
+  });
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  const { patches, goneAs, stop } = setUp({}, { isHere: false, deletionTimestamp, beforePatch });
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+  write();
+  await expect.poll(() => goneAs).toEqual(["Failed"]);
+  expect(patches.at(-1)?.status.conditions).toContainEqual(
+    expect.objectContaining({ type: "PodReadyToStartContainers", status: "False" }),
+  );
   await stop();
 });

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { defaultFeatures, type Features } from "../../api/feature-gates.ts";
-import type { Pod } from "../../api/objects.ts";
+import type { Pod, Probe } from "../../api/objects.ts";
 import type { EventToRecord } from "../../client/event-recorder.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
@@ -8,6 +8,32 @@ import type { ObservedContainer, ObservedPod } from "../observed-pod.ts";
 import { createProber } from "./create-prober.ts";
 import type { ProbeOutcome, ProbeTarget } from "./handler/probe-handler.ts";
 import { createProbeMetrics } from "./probe-metrics.ts";
+
+export const success: ProbeOutcome = { kind: "success" };
+export const failure: ProbeOutcome = { kind: "failure", output: "no" };
+
+/** A probe with this name for a command. */
+export const probe = (name: string, changes: Probe = {}): Probe => ({
+  exec: { command: [name] },
+  ...changes,
+});
+
+/** The probes of a container that has one of each kind. */
+export const allThree = {
+  startupProbe: probe("startup", { failureThreshold: 30 }),
+  livenessProbe: probe("liveness"),
+  readinessProbe: probe("readiness"),
+};
+
+/** A probe that answers when it is told to. */
+export function slowProbe() {
+  let resolve = (_: ProbeOutcome) => {};
+  const slow = () =>
+    new Promise<ProbeOutcome>((settle) => {
+      resolve = settle;
+    });
+  return { slow, answer: (outcome: ProbeOutcome) => resolve(outcome) };
+}
 
 /** When the tests begin; the kubelet has run for a while by then. */
 export const testStartMs = 10_000_000;

@@ -1,16 +1,14 @@
 import { mkdir, realpath } from "node:fs/promises";
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
 import type { Registry } from "prom-client";
 import type { Client } from "../../client/client.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { createHttpServer, type HttpServerOptions, listenOn } from "../../lib/http/http-server.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { stoppable } from "../../lib/stoppable.ts";
 import { createSelfSigned } from "../../lib/x509/self-signed.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
 import { type AnswerDeps, answerRequest } from "./answer-request.ts";
@@ -49,7 +47,7 @@ export interface KubeletServerOptions {
   readonly probes: StartupProbesDeps["probes"];
   readonly metrics: Registry;
   /** Beside `ping` and `log`; `syncloop` is upstream's name for the kubelet's own. */
-  readonly health?: Readonly<Record<string, HealthCheck>>;
+  readonly health: Readonly<Record<string, HealthCheck>>;
   config(): unknown;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -68,11 +66,10 @@ interface ListenerDeps extends AnswerDeps {
 
 /** Serves logs, exec, attach and what is known of this node's pods, to those whom the API server lets. */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
-  const { listen, nodeName, clientCa, logs, health = {} } = options;
+  const { listen, nodeName, clientCa, logs } = options;
   await mkdir(logs.root, { recursive: true });
   const deps: ListenerDeps = {
     ...options,
-    health,
     logs: {
       root: logs.root,
       realRoot: await realpath(logs.root),
@@ -81,14 +78,7 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
     admit: createGatekeeper(options),
   };
   const tls = options.tls ?? createServingPair(nodeName, listen.host, options.clock.now());
-  const server = createListener(deps, { ...tls, clientCa });
-  const close = stoppable(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(listen.port, listen.host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return { port, close };
+  return listenOn(createListener(deps, { ...tls, clientCa }), listen);
 }
 
 /** As upstream names its own: the node, and when it was made. */
@@ -97,31 +87,9 @@ function createServingPair(nodeName: string, host: string, now: number) {
   return createSelfSigned({ subject: { commonName: `${nodeName}@${Math.floor(now / 1_000)}` }, hosts, now });
 }
 
-interface TlsOptions {
-  readonly cert: string | Buffer;
-  readonly key: string | Buffer;
-  readonly clientCa: string | Buffer | undefined;
-}
-
-function createListener(deps: ListenerDeps, { cert, key, clientCa }: TlsOptions): Server {
+function createListener(deps: ListenerDeps, tls: HttpServerOptions["tls"]): Server {
   const { logger } = deps;
-  const server = createServer({
-    cert,
-    key,
-    // Without a CA of ours, certificates of every public one would be good.
-    ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
-    minVersion: "TLSv1.2",
-    // A client that dawdles over its headers or body is cut off.
-    headersTimeout: 20_000,
-    requestTimeout: 60_000,
-    keepAliveTimeout: 90_000,
-    maxHeaderSize: 32 * 1_024,
-    // An exec or log whose client vanished without a word is noticed.
-    keepAlive: true,
-    keepAliveInitialDelay: 30_000,
-    noDelay: true,
-  });
-  server.maxConnections = 1_000;
+  const server = createHttpServer({ tls, maxConnections: 1_000, logger });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     void serve(deps, request, response).catch((error: unknown) => {
       // Half an answer is cut off, so that nobody takes it for a whole one.
@@ -135,7 +103,6 @@ function createListener(deps: ListenerDeps, { cert, key, clientCa }: TlsOptions)
       refuseUpgrade(socket, toHttpError(error, request, logger)),
     );
   });
-  server.on("tlsClientError", (error) => logger.debug("TLS handshake failed", { error }));
   return server;
 }
 

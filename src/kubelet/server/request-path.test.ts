@@ -16,7 +16,7 @@ test("a path that cannot be decoded is refused", () => {
   expect(() => parsePath("/pods/%zz")).toThrow(/percent-encoding/);
 });
 
-test("flags", () => {
+test("a flag is set by its name alone, 1 or true", () => {
   const { query } = parsePath("/x?a=1&b=false&c=0&d&e=true");
   expect(["a", "b", "c", "d", "e", "f"].map((name) => readFlag(query, name))).toEqual([
     true,

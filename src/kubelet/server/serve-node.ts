@@ -11,7 +11,7 @@ import type { ServedPods } from "./served-pods.ts";
 export interface ServeNodeOptions
   extends Pick<
     KubeletServerOptions,
-    "nodeName" | "client" | "cri" | "progress" | "probes" | "metrics" | "clock" | "logger"
+    "nodeName" | "client" | "cri" | "progress" | "probes" | "metrics" | "health" | "clock" | "logger"
   > {
   readonly config: KubeletConfiguration;
   /** In place of the file that the configuration names. */

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
+import { isMirrorPod } from "../../api/mirror-pod.ts";
 import type { Pod } from "../../api/objects.ts";
 import { StatusError, type StatusReason } from "../../api/status-error.ts";
 import type { Client, DeleteOptions, ObjectKey } from "../../client/client.ts";
 import { deletePod } from "../delete-pod.ts";
-import { buildMirrorPod, isMirrorOf, isMirrorPod, keepMirrorPod } from "./keep-mirror-pod.ts";
+import { buildMirrorPod, isMirrorOf, keepMirrorPod } from "./keep-mirror-pod.ts";
 
 const { signal } = new AbortController();
 const node = { metadata: { name: "node-1", uid: "node-uid" } };

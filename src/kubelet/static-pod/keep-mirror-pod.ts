@@ -1,13 +1,9 @@
+import { mirrorAnnotation } from "../../api/mirror-pod.ts";
 import type { Node, Pod } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
 import { isAlreadyExists } from "../../client/status-errors.ts";
 import { deletePod } from "../delete-pod.ts";
-import { hashAnnotation, mirrorAnnotation, sourceAnnotation } from "./static-pod-annotations.ts";
-
-/** Whether a pod in the API only shows what a file on a node makes run. */
-export function isMirrorPod(pod: Pod): boolean {
-  return pod.metadata.annotations?.[mirrorAnnotation] !== undefined;
-}
+import { hashAnnotation, sourceAnnotation } from "./static-pod-annotations.ts";
 
 export function isMirrorOf(mirror: Pod, staticPod: Pod): boolean {
   return mirror.metadata.annotations?.[mirrorAnnotation] === staticPod.metadata.annotations?.[hashAnnotation];

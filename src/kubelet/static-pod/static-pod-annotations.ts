@@ -1,9 +1,8 @@
 import type { Pod } from "../../api/objects.ts";
 
-/** Upstream's: where a pod comes from, what of, and, on a mirror pod, of which one it is the picture. */
+/** Upstream's: where a pod comes from, and what of. */
 export const sourceAnnotation = "kubernetes.io/config.source";
 export const hashAnnotation = "kubernetes.io/config.hash";
-export const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 /** Whether a pod comes from a file of its node: it runs whether or not there is an API server. */
 export function isStaticPod({ metadata }: Pod): boolean {

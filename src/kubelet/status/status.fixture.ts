@@ -1,11 +1,14 @@
 import { defaultFeatures } from "../../api/feature-gates.ts";
 import type { Container, ContainerStatus, Pod, PodStatus } from "../../api/objects.ts";
 import type { ContainerState, ObservedContainer, ObservedPod, ObservedSandbox } from "../observed-pod.ts";
+import { generatePodStatus } from "./generate-pod-status.ts";
 import type { StatusFacts } from "./status-facts.ts";
 
 /** For tests: half past three, and what a pod looks like then. */
 export const scheduledAt = "2022-12-06T15:33:46Z";
-export const now = Date.parse("2022-12-06T15:33:47Z");
+export const time = "2022-12-06T15:33:47Z";
+export const now = Date.parse(time);
+export const later = now + 60_000;
 
 const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: scheduledAt };
 
@@ -58,6 +61,10 @@ export function makeFacts(facts: Partial<StatusFacts> = {}): StatusFacts {
   };
 }
 
+export function generate(facts: Partial<StatusFacts>): PodStatus {
+  return generatePodStatus(makeFacts(facts));
+}
+
 export function sandbox(more: Partial<ObservedSandbox> = {}): ObservedSandbox {
   return { id: "sandbox-1", attempt: 0, ready: true, createdAtMs: now, ips: ["10.0.0.5"], ...more };
 }
@@ -108,4 +115,8 @@ export const runningBefore = { running: { startedAt: scheduledAt } };
 /** A condition's status by its type. */
 export function conditionOf(status: PodStatus, type: string) {
   return status.conditions?.find((condition) => condition.type === type);
+}
+
+export function conditionStatuses(status: PodStatus): Record<string, string> {
+  return Object.fromEntries((status.conditions ?? []).map(({ type, status }) => [type, status]));
 }

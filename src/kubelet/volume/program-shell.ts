@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { Socket } from "node:net";
+import { quoteShell } from "../../lib/quote-shell.ts";
 
 /** Runs programs, one after the other. */
 interface ProgramShell {
@@ -91,12 +92,8 @@ function ask(child: ChildProcessWithoutNullStreams, words: readonly string[]): P
     child.stdout.on("data", onData);
     child.on("close", onClose);
     child.on("error", onError);
-    child.stdin.write(`${words.map(quote).join(" ")} </dev/null 2>&1; echo "${mark} $?"\n`);
+    child.stdin.write(`${words.map(quoteShell).join(" ")} </dev/null 2>&1; echo "${mark} $?"\n`);
   });
-}
-
-function quote(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** Whether this process stays for the shell's sake. */

@@ -14,7 +14,7 @@ test("nothing is needed", () => {
   });
 });
 
-test("all fields", () => {
+test("every field is read", () => {
   const { objectives, ...rest } = read(`
 chosenLabels: [team]
 chosenAnnotations: [example.com/tier]

@@ -3,6 +3,7 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { parse } from "yaml";
 import { qualifiedNameProblems } from "../../api/names.ts";
 import { Report } from "../../api/validation/report.ts";
+import { isMapping } from "../../lib/is-mapping.ts";
 import type { Objective } from "../slo/objective.ts";
 import { parseObjectives } from "../slo/parse-objectives.ts";
 
@@ -116,10 +117,6 @@ function mapping(at: Report, value: unknown, known?: readonly string[]): Mapping
     if (known && !known.includes(key)) at.forbidden(key, `unknown field; there are ${known.join(", ")}`);
   }
   return value;
-}
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Keys of labels or annotations. */

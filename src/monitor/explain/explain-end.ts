@@ -44,17 +44,20 @@ export function explainOverdue({ pod, now }: PodFacts): Explanation | undefined 
 /** A pod that has not gone a minute after it should have is stuck. */
 export function explainLeaving({ pod, now }: PodFacts): Explanation {
   const { deletionTimestamp = "", finalizers = [] } = pod.metadata;
+  const held = finalizers.length > 0;
   const over = now > Date.parse(deletionTimestamp) + 60_000;
-  const holds = finalizers.length > 0 ? `; finalizers hold it: ${finalizers.join(", ")}` : "";
-  const whoMoves = finalizers.length > 0 ? "whoever set the finalizers removes them" : "the kubelet ends it";
+  // Force takes the place of a kubelet that is gone; finalizers hold a pod against that too.
+  const fix = held
+    ? `if nothing is left that would remove them: kubectl patch pod ${inCommands(pod)} --type=merge -p '{"metadata":{"finalizers":null}}'`
+    : `if its node is gone for good: kubectl delete pod ${inCommands(pod)} --force --grace-period=0`;
   return {
     stage: "terminating",
     since: deletionTimestamp,
-    because: `It is being deleted${holds}.`,
+    because: `It is being deleted${held ? `; finalizers hold it: ${finalizers.join(", ")}` : ""}.`,
     healsByItself: !over,
-    ...(!over && { healsWhen: `when ${whoMoves}` }),
-    fix: over
-      ? `if its node is gone for good: kubectl delete pod ${inCommands(pod)} --force --grace-period=0`
-      : undefined,
+    ...(!over && {
+      healsWhen: held ? "when whoever set the finalizers removes them" : "when the kubelet ends it",
+    }),
+    fix: over ? fix : undefined,
   };
 }

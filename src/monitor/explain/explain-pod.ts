@@ -1,3 +1,4 @@
+import { conditionOf, isTrue } from "../../api/conditions.ts";
 import type { Container, ContainerStatus } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
 import { isSidecar } from "../../api/pod-resources.ts";
@@ -27,8 +28,9 @@ export function explainPod(facts: PodFacts): Explanation {
 }
 
 /** Clusters before 1.29 have no condition for it: there an address or a container tells. */
-function hasSandbox({ pod: { status } }: PodFacts): boolean {
-  const condition = status?.conditions?.find(({ type }) => type === "PodReadyToStartContainers");
+function hasSandbox({ pod }: PodFacts): boolean {
+  const { status } = pod;
+  const condition = conditionOf(pod, "PodReadyToStartContainers");
   if (condition) return condition.status === "True";
   const ran = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return Boolean(status?.podIP) || ran.some(({ containerID }) => containerID);
@@ -70,14 +72,11 @@ function explainContainers(
 }
 
 function explainGates({ pod }: PodFacts): Explanation | undefined {
-  const conditions = pod.status?.conditions ?? [];
-  const closed = (pod.spec?.readinessGates ?? []).find(
-    ({ conditionType }) => conditions.find(({ type }) => type === conditionType)?.status !== "True",
-  );
+  const closed = pod.spec?.readinessGates?.find(({ conditionType }) => !isTrue(pod, conditionType));
   return (
     closed && {
       stage: "readiness",
-      since: conditions.find(({ type }) => type === "ContainersReady")?.lastTransitionTime ?? undefined,
+      since: conditionOf(pod, "ContainersReady")?.lastTransitionTime ?? undefined,
       because: `All containers are ready; the readiness gate ${closed.conditionType} is not True.`,
       healsByItself: true,
       healsWhen: "when that condition becomes True",
@@ -88,7 +87,7 @@ function explainGates({ pod }: PodFacts): Explanation | undefined {
 
 /** When a node falls silent, its pods are marked from outside; what they say of their containers is what was. */
 function explainUnready({ pod }: PodFacts): Explanation | undefined {
-  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  const ready = conditionOf(pod, "Ready");
   if (!ready || ready.status === "True") return undefined;
   const said = ready.message ?? ready.reason;
   return {
@@ -107,7 +106,7 @@ function explainUnready({ pod }: PodFacts): Explanation | undefined {
 
 function explainReady(facts: PodFacts): Explanation {
   const { pod } = facts;
-  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  const ready = conditionOf(pod, "Ready");
   const restarted = pod.status?.containerStatuses?.find(({ restartCount }) => restartCount > 0);
   const tight = findTight(facts);
   const said = [restarted && restartWords(facts, restarted), tight && tightWords(tight)].filter(Boolean);

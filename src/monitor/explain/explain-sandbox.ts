@@ -1,20 +1,13 @@
+import { conditionOf } from "../../api/conditions.ts";
 import { eventTimeMs } from "../event-time.ts";
-import {
-  type Explanation,
-  inCommands,
-  lastEvent,
-  namespaceFlag,
-  type PodFacts,
-  sentence,
-} from "./explanation.ts";
-
-const missingObject = /(secret|configmap) "([^"]+)" not found/i;
+import { type Explanation, inCommands, lastEvent, type PodFacts, sentence } from "./explanation.ts";
+import { fixMissingObject } from "./missing-object.ts";
 
 /** A pod that has a node, and not yet all that its containers are started in: volumes, network, sandbox. */
 export function explainSandbox(facts: PodFacts): Explanation {
   const { pod } = facts;
-  const condition = pod.status?.conditions?.find(({ type }) => type === "PodReadyToStartContainers");
-  const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  const condition = conditionOf(pod, "PodReadyToStartContainers");
+  const scheduled = conditionOf(pod, "PodScheduled");
   const since =
     condition?.lastTransitionTime ?? scheduled?.lastTransitionTime ?? pod.metadata.creationTimestamp;
   const problem = sandboxProblem(facts);
@@ -36,20 +29,16 @@ export function explainSandbox(facts: PodFacts): Explanation {
     const healsWhen = "when the node's network and runtime are well; it is tried again";
     return { stage: "sandbox", since, because, healsByItself: true, healsWhen, fix };
   }
-  const [, kind, name] = missingObject.exec(message) ?? [];
-  const create = kind?.toLowerCase() === "secret" ? "secret generic" : "configmap";
-  const fix = name
-    ? `create it, and the pod starts by itself: kubectl create ${create} ${name}${namespaceFlag(pod)} --from-literal=KEY=VALUE`
-    : `look at its volumes: kubectl describe pod ${inCommands(pod)}`;
-  const healing = name
-    ? { healsByItself: false }
-    : { healsByItself: true, healsWhen: "when the volume can be had; it is tried again" };
-  return { stage: "volumes", since, because, ...healing, fix };
+  const missing = fixMissingObject(pod, message);
+  if (missing) return { stage: "volumes", since, because, healsByItself: false, fix: missing };
+  const healsWhen = "when the volume can be had; it is tried again";
+  const fix = `look at its volumes: kubectl describe pod ${inCommands(pod)}`;
+  return { stage: "volumes", since, because, healsByItself: true, healsWhen, fix };
 }
 
 /** From the condition, which says why since it is Kindling's kubelet; else from the newest event about it. */
 function sandboxProblem(facts: PodFacts): { reason: string; message: string } | undefined {
-  const condition = facts.pod.status?.conditions?.find(({ type }) => type === "PodReadyToStartContainers");
+  const condition = conditionOf(facts.pod, "PodReadyToStartContainers");
   const reasons = ["FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"];
   if (condition?.reason && reasons.includes(condition.reason) && condition.message) {
     return { reason: condition.reason, message: condition.message };

@@ -1,3 +1,4 @@
+import { conditionOf } from "../../api/conditions.ts";
 import { type Explanation, lastEvent, namespaceFlag, type PodFacts, sentence } from "./explanation.ts";
 
 interface Remedy {
@@ -45,7 +46,7 @@ const missingClaim = /persistentvolumeclaim "([^"]+)" not found/i;
 /** A pod that has no node yet. */
 export function explainScheduling(facts: PodFacts): Explanation {
   const { pod } = facts;
-  const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  const condition = conditionOf(pod, "PodScheduled");
   const common = {
     stage: "scheduling",
     since: condition?.lastTransitionTime ?? pod.metadata.creationTimestamp,

@@ -1,6 +1,7 @@
+import { conditionOf, isReady } from "../../api/conditions.ts";
 import type { Pod, StatefulSet } from "../../api/objects.ts";
 import { inCommands } from "./explanation.ts";
-import { chooseHoldUp, isReady, ordinalOf, revisionOf } from "./find-hold-up.ts";
+import { chooseHoldUp, ordinalOf, revisionOf } from "./find-hold-up.ts";
 
 /** Where a StatefulSet is with its pods, and which of them is waited for. */
 export interface SetExplanation {
@@ -62,7 +63,7 @@ function withoutHoldUp(
     strategy,
   }: Pick<SetExplanation, "replicas" | "updated" | "strategy"> & { pods: readonly Pod[] },
 ): Pick<SetExplanation, "because" | "healsByItself" | "fix"> {
-  const said = set.status?.conditions?.find(({ type }) => type === "Progressing")?.message;
+  const said = conditionOf(set, "Progressing")?.message;
   if (pods.length < replicas) {
     const because = `${pods.length} of ${replicas} pods exist${said ? `: ${said}` : ""}.`;
     const fix = `see why no more are made: kubectl describe statefulset ${inCommands(set)}`;

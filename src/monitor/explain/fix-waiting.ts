@@ -1,5 +1,7 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import type { Container, Pod } from "../../api/objects.ts";
 import { inCommands, namespaceFlag } from "./explanation.ts";
+import { fixMissingObject } from "./missing-object.ts";
 
 interface Waiting {
   readonly reason: string;
@@ -12,15 +14,11 @@ export function fixFor(pod: Pod, container: Container, waiting: Waiting): string
 }
 
 function fixByMessage(pod: Pod, container: Container, message: string): string | undefined {
-  const flag = namespaceFlag(pod);
-  const [, kind, name] = /(configmap|secret) "([^"]+)" not found/.exec(message) ?? [];
-  if (name) {
-    const what = kind === "secret" ? "secret generic" : "configmap";
-    return `create it, and the pod starts by itself: kubectl create ${what} ${name}${flag} --from-literal=${keyOf(container, name)}=VALUE`;
-  }
+  const missing = fixMissingObject(pod, message, (name) => keyOf(container, name));
+  if (missing) return missing;
   const [, key, holder, place] = /couldn't find key (\S+) in (ConfigMap|Secret) (\S+)/.exec(message) ?? [];
   if (key)
-    return `add the key ${key}: kubectl edit ${holder?.toLowerCase()} ${place?.split("/").at(-1)}${flag}`;
+    return `add the key ${key}: kubectl edit ${holder?.toLowerCase()} ${place?.split("/").at(-1)}${namespaceFlag(pod)}`;
   if (/runAsNonRoot/.test(message))
     return `set securityContext.runAsUser of container ${container.name} to a user that is not 0, in a new pod`;
   const program = /exec: "([^"]+)": (?:executable file not found|no such file|stat )/.exec(message)?.[1];
@@ -65,7 +63,7 @@ function fixByReason(pod: Pod, container: Container, { reason, message }: Waitin
 
 /** Where the name is written: a pod that is changed by hand has its old image again as soon as it is made anew. */
 function setImageOf(pod: Pod, container: Container): string {
-  const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller);
+  const owner = controllerOf(pod);
   const set = (what: string) => `kubectl set image ${what}${namespaceFlag(pod)} ${container.name}=IMAGE`;
   // RollingUpdate does not replace a pod that never became ready.
   if (owner?.kind === "StatefulSet")

@@ -1,6 +1,6 @@
 import type { Event, Pod } from "../../api/objects.ts";
+import { parseGoDuration } from "../../lib/go-duration.ts";
 import { eventTime } from "../event-time.ts";
-import { parseSeconds } from "../measure/pull-message.ts";
 import type { PullFacts } from "./explanation.ts";
 
 export interface PullSpanFacts {
@@ -25,9 +25,9 @@ export function pullSpans({ spec }: Pod, { events, pulls }: PullSpanFacts): read
       const [, image, took] =
         /^Successfully pulled image "([^"]+)" in \S+ \((\S+) including/.exec(event.message ?? "") ?? [];
       const endMs = Date.parse(eventTime(event) ?? "");
-      const seconds = parseSeconds(took ?? "");
-      if (!image || seconds === undefined || Number.isNaN(endMs)) return [];
-      return [spanOf(image, endMs - 1_000 * seconds, endMs)];
+      const tookMs = parseGoDuration(took ?? "");
+      if (!image || tookMs === undefined || Number.isNaN(endMs)) return [];
+      return [spanOf(image, endMs - tookMs, endMs)];
     });
     return past.slice(0, 1);
   });

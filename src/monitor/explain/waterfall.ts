@@ -1,3 +1,4 @@
+import { conditionOf } from "../../api/conditions.ts";
 import type { ContainerStatus, Event, Pod } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
 import { type PullSpanFacts, pullSpans } from "./pull-spans.ts";
@@ -75,7 +76,7 @@ function pastStretches(pod: Pod): readonly Stretch[] {
 
 function trueSince(pod: Pod) {
   return (type: string) => {
-    const condition = pod.status?.conditions?.find((each) => each.type === type);
+    const condition = conditionOf(pod, type);
     return condition?.status === "True" ? timeMs(condition.lastTransitionTime) : undefined;
   };
 }

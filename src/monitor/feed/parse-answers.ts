@@ -1,3 +1,4 @@
+import { isMapping } from "../../lib/is-mapping.ts";
 import type { KnownAdvice, KnownBudget } from "../explain/explanation.ts";
 import type { PullView } from "./feed-message.ts";
 
@@ -44,12 +45,8 @@ export function parseStartup(body: unknown): {
 }
 
 function listIn(body: unknown, field: string, most: number): Record<string, unknown>[] {
-  const list = isRecord(body) ? body[field] : undefined;
-  return Array.isArray(list) ? list.slice(0, most).filter(isRecord) : [];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
+  const list = isMapping(body) ? body[field] : undefined;
+  return Array.isArray(list) ? list.slice(0, most).filter(isMapping) : [];
 }
 
 function readText(value: unknown): string {

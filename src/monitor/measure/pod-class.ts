@@ -1,6 +1,6 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import type { Pod } from "../../api/objects.ts";
 import type { PodClass } from "./start-signal.ts";
-import { controllerOf } from "./trim-pod.ts";
 
 export interface ClassSources {
   /** Labels and annotations that the operator chose. */

@@ -1,3 +1,5 @@
+import { parseGoDuration } from "../../lib/go-duration.ts";
+
 export interface Pull {
   readonly image: string;
   readonly seconds: number;
@@ -11,25 +13,8 @@ const size = / Image size: (\d{1,15}) bytes\./;
 /** Reads a kubelet's words on a pull that is done; undefined for all others, as of an image that was there. */
 export function parsePullMessage(message: string): Pull | undefined {
   const [, image, duration = ""] = pulled.exec(message) ?? [];
-  const seconds = parseSeconds(duration);
-  if (!image || seconds === undefined) return undefined;
+  const ms = parseGoDuration(duration);
+  if (!image || ms === undefined) return undefined;
   const bytes = size.exec(message)?.[1];
-  return { image, seconds, bytes: bytes === undefined ? undefined : Number(bytes) };
-}
-
-const unitSeconds: Readonly<Record<string, number>> = {
-  h: 3_600,
-  m: 60,
-  s: 1,
-  ms: 1e-3,
-  µs: 1e-6,
-  us: 1e-6,
-  ns: 1e-9,
-};
-
-/** A duration as Go prints it: `1m10.5s`, `350ms`. */
-export function parseSeconds(text: string): number | undefined {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s|µs|us|ns)/g)];
-  if (parts.length === 0 || parts.map(([part]) => part).join("") !== text) return undefined;
-  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (unitSeconds[unit ?? ""] ?? 0), 0);
+  return { image, seconds: ms / 1_000, bytes: bytes === undefined ? undefined : Number(bytes) };
 }

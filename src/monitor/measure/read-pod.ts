@@ -1,3 +1,4 @@
+import { conditionOf } from "../../api/conditions.ts";
 import type { ContainerStatus, Pod } from "../../api/objects.ts";
 
 /** What a pod's object tells of its start, with times in milliseconds; what it does not tell is undefined. */
@@ -45,7 +46,7 @@ export function readPod(pod: Pod): PodReading {
   const everRan = [...inits, ...containers].some(hasRun);
 
   function condition(type: string): ConditionReading | undefined {
-    const found = status?.conditions?.find((each) => each.type === type);
+    const found = conditionOf(pod, type);
     if (!found) return undefined;
     const isTrue = found.status === "True";
     const atMs = timeMs(found.lastTransitionTime);

@@ -1,3 +1,4 @@
+import { isMapping } from "../../lib/is-mapping.ts";
 import { type StageName, stages } from "./start-signal.ts";
 import { type SandboxState, type TrackedPull, type TrackedStart, untracked } from "./tracked-start.ts";
 
@@ -57,7 +58,7 @@ export function decodeRecord(text: string): TrackedStart | undefined {
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
+    return isMapping(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -73,7 +74,7 @@ function decodeStages(value: unknown): readonly StageName[] {
 }
 
 function decodeCounts(value: unknown): Readonly<Record<string, number>> {
-  if (!isRecord(value)) return {};
+  if (!isMapping(value)) return {};
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, count]) => (isTime(count) ? [[name, count]] : [])),
   );
@@ -90,10 +91,6 @@ function decodePull(value: unknown): TrackedPull[] {
   )
     return [];
   return [{ event, image, seconds, endedMs, bytes: typeof bytes === "number" ? bytes : undefined }];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isTime(value: unknown): value is number {

@@ -1,3 +1,4 @@
+import { isMirrorPod } from "../../api/mirror-pod.ts";
 import type { Event, Pod } from "../../api/objects.ts";
 import { createRecentMap } from "../../client/recent-map.ts";
 import { findStuck, isStuck } from "./find-stuck.ts";
@@ -16,7 +17,6 @@ import {
   toPodStart,
   untracked,
 } from "./tracked-start.ts";
-import { mirrorAnnotation } from "./trim-pod.ts";
 
 /** Where a pod that starts is. */
 export interface StartingPod {
@@ -152,8 +152,8 @@ export function createStartTracker(deps: TrackerDeps): StartTracker {
   }
 
   function podSeen(pod: Pod, { unbroken, now }: SeenOptions): void {
-    const { uid, annotations } = pod.metadata;
-    if (!uid || annotations?.[mirrorAnnotation] !== undefined) return;
+    const { uid } = pod.metadata;
+    if (!uid || isMirrorPod(pod)) return;
     const known = entries.get(uid);
     const record = unseen.get(uid);
     const stored = record === undefined ? undefined : decodeRecord(record);

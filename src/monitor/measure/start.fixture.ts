@@ -79,6 +79,21 @@ export const running = (time: string, restartCount = 0): Partial<ContainerStatus
   restartCount,
 });
 
+/** A pod that its kubelet has taken up and that has no sandbox yet. */
+export const notYet = {
+  scheduled: "True 15:33:46",
+  startTime: "15:33:47",
+  sandbox: "False 15:33:47",
+} satisfies PodSketch;
+
+/** The same pod when it is ready. */
+export const up = {
+  ...notYet,
+  sandbox: "True 15:33:49",
+  containers: [running("15:33:52")],
+  ready: "True 15:33:57",
+} satisfies PodSketch;
+
 export function event(reason: string, message: string, more: Partial<Event> = {}): Event {
   return {
     apiVersion: "v1",
@@ -121,9 +136,11 @@ interface FollowOptions {
   readonly sinceMs?: number;
 }
 
-/** Follows a pod through its versions; `gap` stands for a time in which nobody looked. */
+/** What is seen of a pod, one after the other; `gap` stands for a time in which nobody looked. */
+export type PodVersions = readonly (PodSketch | "gap")[];
+
 export function followAll(
-  versions: readonly (PodSketch | "gap")[],
+  versions: PodVersions,
   { from, sinceMs = 0 }: FollowOptions = {},
 ): { state: TrackedStart; told: string[] } {
   let state = from;

@@ -1,11 +1,7 @@
-import type {
-  Container,
-  ContainerStatus,
-  OwnerReference,
-  Pod,
-  PodCondition,
-  Volume,
-} from "../../api/objects.ts";
+import { isReady } from "../../api/conditions.ts";
+import { controllerOf } from "../../api/controller-reference.ts";
+import { mirrorAnnotation } from "../../api/mirror-pod.ts";
+import type { Container, ContainerStatus, Pod, PodCondition, Volume } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
 
 export interface TrimOptions {
@@ -16,12 +12,6 @@ export interface TrimOptions {
 }
 
 const ownLabels = ["controller-revision-hash", "pod-template-hash", "apps.kubernetes.io/pod-index"];
-/** Whoever has such an annotation was started by its kubelet before the API knew of it. */
-export const mirrorAnnotation = "kubernetes.io/config.mirror";
-
-export function controllerOf({ metadata }: Pod): OwnerReference | undefined {
-  return metadata.ownerReferences?.find(({ controller }) => controller);
-}
 
 /**
  * A pod with only what the monitor reads. A cluster has many pods and few of them start at any time: one that starts
@@ -32,8 +22,7 @@ export function trimPod(pod: Pod, options: TrimOptions): Pod {
   const { share } = options;
   const shared = (text: string | undefined) => (text === undefined ? undefined : share(text));
   const conditions = status?.conditions ?? [];
-  const isOver =
-    hasEnded(pod) || conditions.some(({ type, status: is }) => type === "Ready" && is === "True");
+  const isOver = hasEnded(pod) || isReady(pod);
   const owner = controllerOf(pod);
   const trimContainers = isOver ? nameOnly : trimContainer;
   return {

@@ -1,3 +1,4 @@
+import { conditionOf } from "../../api/conditions.ts";
 import type { Event, Pod } from "../../api/objects.ts";
 import { healsByItself } from "../../api/waiting-reasons.ts";
 
@@ -14,11 +15,11 @@ const missingObject =
 const longestMessage = 200;
 
 /** What is wrong with the pod itself, where its status says so. Neither the cluster nor its plugins can help that. */
-export function findUserError({ status }: Pod): UserError | undefined {
-  const conditions = status?.conditions ?? [];
-  const failing = conditions.find(({ type }) => type === "FailingToStart");
+export function findUserError(pod: Pod): UserError | undefined {
+  const { status } = pod;
+  const failing = conditionOf(pod, "FailingToStart");
   if (failing?.status === "True") return userError(failing.reason ?? "FailingToStart", failing.message);
-  const sandbox = conditions.find(({ type }) => type === "PodReadyToStartContainers");
+  const sandbox = conditionOf(pod, "PodReadyToStartContainers");
   const mount = sandbox?.status === "False" ? missingMount(sandbox.message) : undefined;
   if (mount) return mount;
   // Kubelets that do not have the condition FailingToStart have the reasons it is made from.

@@ -1,3 +1,4 @@
+import { isMapping } from "../../lib/is-mapping.ts";
 import type { SloView } from "../feed/feed-message.ts";
 import { fetchFailure } from "../fetch-failure.ts";
 
@@ -69,10 +70,6 @@ function isSlo(value: unknown): boolean {
         isMapping(breach) && isText(breach.class) && isNumber(breach.bad) && isNumber(breach.total),
     )
   );
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

@@ -1,12 +1,11 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "../../client/client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sendAnswer, textAnswer } from "../../lib/http/answer.ts";
+import { createHttpServer, listenOn } from "../../lib/http/http-server.ts";
 import { isLoopback } from "../../lib/http/loopback.ts";
+import { joinHostPort } from "../../lib/join-host-port.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { stoppable } from "../../lib/stoppable.ts";
 import { createServingPair } from "../../lib/x509/self-signed.ts";
 import { answerRequest, type MonitorParts } from "./answer-request.ts";
 import { createGate } from "./auth/gate.ts";
@@ -60,48 +59,14 @@ export async function startMonitorServer(options: MonitorServerOptions): Promise
       sendAnswer(response, textAnswer(500, "It failed; the log has more."));
     });
   };
-  const server = isOpen ? createServer(limits, onRequest) : createSecure(options, onRequest);
-  server.maxConnections = 500;
-  const close = stoppable(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(listen.port, listen.host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: urlOf({ scheme: isOpen ? "http" : "https", host: listen.host, port }), close };
+  const tls = isOpen ? undefined : tlsOf(options);
+  const server = createHttpServer({ tls, maxConnections: 500, logger });
+  server.on("request", onRequest);
+  const { port, close } = await listenOn(server, listen);
+  return { url: `${isOpen ? "http" : "https"}://${joinHostPort(listen.host, port)}`, close };
 }
 
-/** A client that dawdles over its headers or body is cut off. */
-const limits = {
-  headersTimeout: 20_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 90_000,
-  maxHeaderSize: 32 * 1_024,
-  // A page whose machine vanished without a word is noticed.
-  keepAlive: true,
-  keepAliveInitialDelay: 30_000,
-  noDelay: true,
-};
-
-function createSecure(options: MonitorServerOptions, onRequest: RequestListener): SecureServer {
-  const { listen, clock, clientCa, logger } = options;
-  const pair = () =>
-    createServingPair({ commonName: "kindling-monitor", host: listen.host, now: clock.now() });
-  const { tls = pair() } = options;
-  const server = createSecureServer(
-    {
-      ...limits,
-      ...tls,
-      minVersion: "TLSv1.2",
-      // Without a CA of ours, certificates of every public one would be good.
-      ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
-    },
-    onRequest,
-  );
-  server.on("tlsClientError", (error) => logger.debug("TLS handshake failed", { error }));
-  return server;
-}
-
-function urlOf({ scheme, host, port }: { scheme: string; host: string; port: number }): string {
-  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+function tlsOf({ listen: { host }, tls, clientCa, clock }: MonitorServerOptions) {
+  const pair = tls ?? createServingPair({ commonName: "kindling-monitor", host, now: clock.now() });
+  return { ...pair, clientCa };
 }

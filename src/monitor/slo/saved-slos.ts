@@ -1,3 +1,4 @@
+import { isMapping } from "../../lib/is-mapping.ts";
 import type { SavedSlos } from "./slo-tracker.ts";
 import type { Counts } from "./windowed-counts.ts";
 
@@ -41,8 +42,4 @@ function isPair(key: string): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

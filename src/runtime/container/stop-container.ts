@@ -1,3 +1,4 @@
+import { createChildAbort } from "../../lib/child-abort.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { exitedState, recordExit } from "./watch-exit.ts";
@@ -41,13 +42,25 @@ export async function endUnstarted(state: RuntimeState, container: ContainerReco
 }
 
 async function exitsWithin(state: RuntimeState, containerId: string, timeoutMs: number): Promise<boolean> {
-  const late = AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1));
+  const waiting = createChildAbort(state.stopping);
+  let late = false;
+  const timer = setTimeout(
+    () => {
+      late = true;
+      waiting.abort();
+    },
+    Math.min(timeoutMs, 2 ** 31 - 1),
+  );
   try {
-    const exit = await state.driver.wait(containerId, AbortSignal.any([late, state.stopping]));
+    state.stopping.throwIfAborted();
+    const exit = await state.driver.wait(containerId, waiting.signal);
     await recordExit(state, containerId, exitedState(exit));
     return true;
   } catch (error) {
-    if (late.aborted) return false;
+    if (late) return false;
     throw error;
+  } finally {
+    clearTimeout(timer);
+    waiting.abort();
   }
 }

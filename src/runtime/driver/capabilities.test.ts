@@ -31,7 +31,7 @@ describe("decideCapabilities", () => {
   });
 });
 
-it("reads masks", () => {
+it("reads the kernel's mask of capabilities", () => {
   expect(capabilitiesOfMask("0000000000000021")).toEqual(["CHOWN", "KILL"]);
   expect(capabilitiesOfMask("000001ffffffffff")).toEqual([...allCapabilities]);
 });

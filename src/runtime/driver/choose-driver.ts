@@ -60,6 +60,7 @@ export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
         conmon,
         layout,
         clock,
+        logger: wish.logger,
         limitations: conmon ? conmonLimitations() : [outputWaitsForDaemon],
       });
       const monitor = conmon ?? `a shell of our own as monitor, as ${missingConmon(wish)}`;
@@ -67,7 +68,8 @@ export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
     }
   }
   if (wish.wanted !== "oci" && !wish.handler) {
-    const driver = await createHostDriver({ stateDir: join(wish.dataDir, "host"), layout, clock });
+    const { logger } = wish;
+    const driver = await createHostDriver({ stateDir: join(wish.dataDir, "host"), layout, clock, logger });
     return chosen(wish.logger, driver, [refusals.length > 0 ? refusals.join("; ") : "as asked"]);
   }
   throw new DriverError("unsupported", `no way to run containers: ${refusals.join("; ")}`);

@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import type { Clock } from "../../lib/clock.ts";
+import { createWakeUp } from "../../lib/wake-up.ts";
 
 /** Tells who waits for a container that its exit file has appeared: one inotify watch for all of them. */
 export interface ExitWatch {
@@ -9,17 +10,23 @@ export interface ExitWatch {
 }
 
 export function createExitWatch(dir: string, options: { clock: Clock; slowPollMs: number }): ExitWatch {
+  const { clock, slowPollMs } = options;
   const wakers = new Map<string, Set<() => void>>();
   let watcher: FSWatcher | undefined;
 
   function startWatching(): void {
-    watcher ??= watch(dir, { persistent: false }, (_event, name) => {
-      for (const wake of wakers.get(String(name)) ?? []) wake();
-    }).on("error", () => {
-      // The slow poll goes on without it.
-      watcher?.close();
-      watcher = undefined;
-    });
+    try {
+      watcher ??= watch(dir, { persistent: false }, (_event, name) => {
+        for (const wake of wakers.get(String(name)) ?? []) wake();
+      }).on("error", stopWatching);
+    } catch {
+      // The machine has no watch left to give: the slow poll goes on without it.
+    }
+  }
+
+  function stopWatching(): void {
+    watcher?.close();
+    watcher = undefined;
   }
 
   return {
@@ -27,39 +34,21 @@ export function createExitWatch(dir: string, options: { clock: Clock; slowPollMs
       startWatching();
       const mine = wakers.get(containerId) ?? new Set();
       wakers.set(containerId, mine);
-      let woken = false;
-      let wakeSleeper = () => {};
-      const wake = () => {
-        woken = true;
-        wakeSleeper();
-      };
-      mine.add(wake);
+      const wakeUp = createWakeUp();
+      mine.add(wakeUp.wake);
       try {
         for (;;) {
           signal.throwIfAborted();
-          woken = false;
+          const woken = wakeUp.next();
           const found = await check();
           if (found !== undefined) return found;
-          if (woken) continue;
-          await sleepUntilWoken((awake) => {
-            wakeSleeper = awake;
-          }, signal);
+          await woken.orAt(clock.now() + slowPollMs, { clock, signal });
         }
       } finally {
-        mine.delete(wake);
+        mine.delete(wakeUp.wake);
         if (mine.size === 0) wakers.delete(containerId);
       }
     },
-    close: () => watcher?.close(),
+    close: stopWatching,
   };
-
-  async function sleepUntilWoken(onSleep: (wake: () => void) => void, signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    onSleep(() => woken.abort());
-    try {
-      await options.clock.sleep(options.slowPollMs, AbortSignal.any([woken.signal, signal]));
-    } catch {
-      signal.throwIfAborted();
-    }
-  }
 }

@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { quote } from "../process/quote.ts";
-import { runCommand } from "./run-command.ts";
+import { runQuietly } from "../process/run-quietly.ts";
 
 /** The words that run others in a terminal of their own, from util-linux' `script`. */
 export function inTerminal(words: readonly string[], echo: "always" | "never"): [string, string[]] {
@@ -45,7 +45,7 @@ export function createTerminalSizer({ findScript, ended }: TerminalOwner) {
       }
       const { columns, rows } = wanted;
       wanted = undefined;
-      await runCommand("stty", ["-F", path, "cols", String(columns), "rows", String(rows)], {
+      await runQuietly("stty", ["-F", path, "cols", String(columns), "rows", String(rows)], {
         timeoutMs: 5000,
       });
     }

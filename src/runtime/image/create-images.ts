@@ -1,12 +1,13 @@
 import { mkdir, readFile, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Clock, systemClock } from "../../lib/clock.ts";
+import { formatImageName } from "../../lib/image-name.ts";
 import { createKeyedMutex } from "../../lib/keyed-mutex.ts";
 import { type Logger, silentLogger } from "../../lib/logger.ts";
 import { openContentStore } from "../content/content-store.ts";
 import { chooseCredential, readDockerConfig } from "../registry/credentials.ts";
 import { hostPlatform, type Platform } from "../registry/platform.ts";
-import { formatReference, parseReference } from "../registry/reference.ts";
+import { parseReference } from "../registry/reference.ts";
 import { endpointsFor, noRegistries, type RegistriesConfig } from "../registry/registries-config.ts";
 import { createRegistryClient } from "../registry/registry-client.ts";
 import { createTransport } from "../registry/transport.ts";
@@ -130,7 +131,7 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
     const credentialFor = (host: string) => chooseCredential(host, request.auth, dockerConfig);
     const endpoints = endpointsFor(reference.host, registries);
     pool.warm();
-    return pulls.join(JSON.stringify([formatReference(reference), request.auth ?? null]), {
+    return pulls.join(JSON.stringify([formatImageName(reference), request.auth ?? null]), {
       signal,
       begin: (pullSignal) =>
         pullImage(

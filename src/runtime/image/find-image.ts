@@ -1,4 +1,4 @@
-import { formatReference, parseReference, repositoryName } from "../registry/reference.ts";
+import { formatImageName, parseImageName, repositoryName } from "../../lib/image-name.ts";
 import type { Image } from "./images.ts";
 
 /** By id (whole, or its first digits), digest reference, tag reference or short name. */
@@ -13,17 +13,13 @@ export function findImage<T extends Image>(images: readonly T[], text: string): 
 }
 
 function findByReference<T extends Image>(images: readonly T[], text: string): T | undefined {
-  let reference: ReturnType<typeof parseReference>;
-  try {
-    reference = parseReference(text);
-  } catch {
-    return undefined;
-  }
+  const reference = parseImageName(text);
+  if ("problem" in reference) return undefined;
   // A digest says exactly which one: a tag beside it adds nothing.
   if (reference.digest !== undefined) {
     const wanted = `${repositoryName(reference)}@${reference.digest}`;
     return images.find((image) => image.repoDigests.includes(wanted) || image.id === reference.digest);
   }
-  const wanted = formatReference(reference);
+  const wanted = formatImageName(reference);
   return images.find((image) => image.repoTags.includes(wanted));
 }

@@ -1,9 +1,10 @@
 import { constants, copyFile, link, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
+import { formatImageName, repositoryName } from "../../lib/image-name.ts";
 import type { ContentStore } from "../content/content-store.ts";
 import { digestOf } from "../content/digest-of.ts";
-import { formatReference, parseReference, repositoryName } from "../registry/reference.ts";
+import { parseReference } from "../registry/reference.ts";
 import type { LayerStore } from "../snapshot/layer-store.ts";
 import type { UnpackLimits, UnpackResult } from "../snapshot/unpack-layer.ts";
 import type { UnpackPool } from "../snapshot/unpack-pool.ts";
@@ -85,7 +86,7 @@ async function importImage(
     await deps.content.write(id, bytes);
     return await deps.save({
       id,
-      repoTags: references.map(formatReference),
+      repoTags: references.map(formatImageName),
       repoDigests:
         archived.manifestDigest === undefined
           ? []

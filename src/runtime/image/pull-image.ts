@@ -1,11 +1,11 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../../lib/clock.ts";
+import { formatImageName, type ImageName, repositoryName } from "../../lib/image-name.ts";
 import { createLimiter } from "../../lib/limiter.ts";
 import type { ContentStore } from "../content/content-store.ts";
 import { digestOf } from "../content/digest-of.ts";
 import { type Descriptor, type Manifest, parseManifest } from "../registry/manifest.ts";
 import { choosePlatform, type Platform } from "../registry/platform.ts";
-import { formatReference, type Reference, repositoryName } from "../registry/reference.ts";
 import type { RegistryClient } from "../registry/registry-client.ts";
 import { retryTransient } from "../registry/retry-transient.ts";
 import { readText } from "../registry/transport.ts";
@@ -50,7 +50,7 @@ const maxConfigBytes = 8 << 20;
 export function pullImage(
   deps: PullDeps,
   request: {
-    reference: Reference;
+    reference: ImageName;
     createClient: (onActivity: () => void) => RegistryClient;
     signal: AbortSignal;
   },
@@ -92,12 +92,12 @@ export function pullImage(
         const { os, architecture } = deps.platform;
         throw new ImageError(
           "unsupported",
-          `${formatReference(reference)} has no image for ${os}/${architecture}`,
+          `${formatImageName(reference)} has no image for ${os}/${architecture}`,
         );
       }
       wanted = entry.digest;
     }
-    throw new ImageError("unsupported", `${formatReference(reference)} is an index of indexes`);
+    throw new ImageError("unsupported", `${formatImageName(reference)} is an index of indexes`);
   }
 
   async function fetchConfig({ digest, size }: Descriptor): Promise<string> {
@@ -181,7 +181,7 @@ export function pullImage(
       const { tag, digest, ...repository } = reference;
       return await deps.save({
         id: manifest.config.digest,
-        repoTags: tag === undefined || digest !== undefined ? [] : [formatReference({ ...repository, tag })],
+        repoTags: tag === undefined || digest !== undefined ? [] : [formatImageName({ ...repository, tag })],
         repoDigests: digests.slice(0, 1).map((found) => `${repositoryName(reference)}@${found}`),
         size: manifest.layers.reduce((sum, layer) => sum + layer.size, manifest.config.size),
         pinned: false,

@@ -1,16 +1,16 @@
+import { type ImageName, repositoryName } from "../../lib/image-name.ts";
 import { digestOf } from "../content/digest-of.ts";
 import { ImageError, isTransient } from "../image/image-error.ts";
 import { parseChallenge } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
 import { manifestAccept } from "./manifest.ts";
-import { type Reference, repositoryName } from "./reference.ts";
 import type { Endpoint } from "./registries-config.ts";
 import { basicHeader, fetchToken } from "./token.ts";
-import { type HttpResponse, readText, type Transport } from "./transport.ts";
+import { discard, type HttpResponse, readText, type Transport } from "./transport.ts";
 
 export interface RegistryClientOptions {
   readonly transport: Transport;
-  readonly reference: Reference;
+  readonly reference: ImageName;
   /** In the order to try. */
   readonly endpoints: readonly Endpoint[];
   readonly credentialFor: (host: string) => Credential;
@@ -50,7 +50,7 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
       const response = await transport.send({ url, headers, signal: request.signal });
       onActivity();
       if (request.accepted.includes(response.status)) return response;
-      response.body.resume();
+      discard(response);
       if (response.status !== 401 || attempt > 0) throw statusError(endpoint, path, response);
       const answer = await authorize(endpoint, credential, response, request.signal);
       if (!answer) throw statusError(endpoint, path, response);

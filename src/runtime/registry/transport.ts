@@ -83,7 +83,7 @@ export function createTransport({
         const response = await sendOnce(current);
         const next = redirectOf(current, response);
         if (!next) return response;
-        response.body.resume();
+        discard(response);
         current = next;
       }
       throw new ImageError("network", `${request.url.host} redirects in a circle`);
@@ -131,6 +131,21 @@ function networkError(url: URL, error: unknown): ImageError {
   const text =
     error instanceof Error ? error.message || String((error as { code?: string }).code) : String(error);
   return new ImageError("network", `cannot reach ${url.host}: ${text}`, { cause: error });
+}
+
+/** Such bodies are short, and come with their heads. */
+const [discardedBytes, discardedMs] = [64 << 10, 5_000];
+
+/** Reads an answer that nobody wants, so that its connection can be used again; a registry that makes it long is left. */
+export function discard({ body }: Pick<HttpResponse, "body">): void {
+  let length = 0;
+  const late = setTimeout(() => body.destroy(), discardedMs).unref();
+  body.once("close", () => clearTimeout(late));
+  body.on("error", () => {});
+  body.on("data", (part: Buffer) => {
+    length += part.length;
+    if (length > discardedBytes) body.destroy();
+  });
 }
 
 /** A body that fits in memory; bigger ones are refused before they are read. */

@@ -57,7 +57,7 @@ async function copyEntry(from: string, to: string): Promise<void> {
   if (present) await rm(to, { recursive: true, force: true });
   if (found.isFile()) await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   else if (found.isSymbolicLink()) await symlink(await readlink(from), to);
-  else return runProgram("cp", ["-a", "--", from, to]);
+  else await runProgram("cp", ["-a", "--", from, to]);
   await copyAttributes(found, to);
 }
 

@@ -79,7 +79,12 @@ export async function openLayerStore(options: { dataDir: string; bootId: string 
       await writeFileAtomic(join(staging, "layer.json"), JSON.stringify(layer));
       // Taken before the rename: two unpackings of one layer may end together.
       layers.set(diffId, layer);
-      await rename(staging, join(directory, layer.name));
+      try {
+        await rename(staging, join(directory, layer.name));
+      } catch (error) {
+        layers.delete(diffId);
+        throw error;
+      }
       return layer;
     },
     discard: (staging) => rm(staging, { recursive: true, force: true }),

@@ -11,6 +11,7 @@ import {
   mkdirSync,
   openSync,
   renameSync,
+  type Stats,
   symlinkSync,
   writeSync,
 } from "node:fs";
@@ -124,7 +125,8 @@ export function createLayerWriter(options: {
 
   function placeHardLink(real: string, entry: TarEntry): void {
     const target = tree.locate(cleanEntryPath(entry.linkName));
-    if (target === undefined || tree.stat(target)?.isDirectory() || whiteouts.has(target)) {
+    const found = target === undefined ? undefined : tree.stat(target);
+    if (target === undefined || !found || found.isDirectory() || isWhiteoutMark(found)) {
       throw invalidArchive(
         `has a hard link to ${JSON.stringify(entry.linkName)}, which the layer does not have`,
       );
@@ -235,6 +237,11 @@ export function createLayerWriter(options: {
       open = undefined;
     },
   };
+}
+
+/** Of what this layer hides, and has not put anything in the place of. */
+function isWhiteoutMark(found: Stats): boolean {
+  return found.isCharacterDevice() && found.rdev === 0;
 }
 
 function isWithin(path: string, directory: string): boolean {

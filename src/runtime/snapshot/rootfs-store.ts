@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createKeyedMutex } from "../../lib/keyed-mutex.ts";
 import { writeFileAtomic } from "../content/write-file-atomic.ts";
@@ -31,10 +31,12 @@ export async function openRootfsStore(options: {
   mode: RootfsMode;
 }): Promise<RootfsStore> {
   const { layers, mode } = options;
-  const directory = join(options.dataDir, "rootfs");
+  const named = join(options.dataDir, "rootfs");
   // Root's alone: a container may leave a program there that makes root of whoever runs it, on the machine too.
-  await mkdir(directory, { recursive: true });
-  await chmod(directory, 0o700);
+  await mkdir(named, { recursive: true });
+  await chmod(named, 0o700);
+  // As the kernel lists its mounts: the data directory may be a link to another disk.
+  const directory = await realpath(named);
   const records = new Map<string, RootfsRecord>();
   const mutex = createKeyedMutex();
 

@@ -53,7 +53,8 @@ export function formatBlock(entry: Partial<TarEntry>, typeFlag: string): Buffer 
   octal(entry.uid ?? 0, 108, 8);
   octal(entry.gid ?? 0, 116, 8);
   octal(entry.size ?? 0, 124, 12);
-  octal((entry.mtimeMs ?? 0) / 1_000, 136, 12);
+  // Times before 1970 have no octal digits.
+  octal(Math.max(0, entry.mtimeMs ?? 0) / 1_000, 136, 12);
   block.write("        ", 148, "latin1");
   block.write(typeFlag, 156, "latin1");
   block.write((entry.linkName ?? "").slice(0, 100), 157, "latin1");

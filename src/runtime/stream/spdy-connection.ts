@@ -1,4 +1,5 @@
-import type { Socket } from "node:net";
+import { once } from "node:events";
+import type { Duplex } from "node:stream";
 import {
   createSpdyDecoder,
   refusedStream,
@@ -23,7 +24,7 @@ export interface SpdyConnection<Type extends string> {
 }
 
 interface SpdyOptions<Type extends string> {
-  readonly socket: Socket;
+  readonly socket: Duplex;
   /** What the client sent behind its request already. */
   readonly head: Buffer;
   readonly types: readonly Type[];
@@ -43,6 +44,9 @@ export function openSpdy<Type extends string>(options: SpdyOptions<Type>): SpdyC
   const emptyHeaders = createEmptyHeaderWriter();
   let lastStreamId = 0;
 
+  const closed = new AbortController();
+  socket.once("close", () => closed.abort());
+  const drained = () => once(socket, "drain", { signal: closed.signal });
   const send = (frame: Buffer) => (socket.writable ? socket.write(frame) : true);
   const typeOf = (streamId: number) => [...streams].find(([, id]) => id === streamId)?.[0];
   function ended(streamId: number): void {
@@ -79,11 +83,11 @@ export function openSpdy<Type extends string>(options: SpdyOptions<Type>): SpdyC
         if (frame.fin) ended(frame.streamId);
         return;
       case "reset":
-        deaf.add(frame.streamId);
+        if (typeOf(frame.streamId)) deaf.add(frame.streamId);
         return ended(frame.streamId);
       case "ping":
-        // Even numbers would be the answers to our own, and we send none.
-        if (frame.id % 2 === 1) send(writePing(frame.id));
+        // Even numbers would be the answers to our own, and we send none. Who asks and does not read is not read either.
+        if (frame.id % 2 === 1 && !send(writePing(frame.id))) await drained();
         return;
       case "goAway":
         return void socket.end();

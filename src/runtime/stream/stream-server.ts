@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "../../lib/logger.ts";
+import { stoppable } from "../../lib/stoppable.ts";
 import { acceptSpdy } from "./spdy-session.ts";
 import type { OfferedStreams, StreamSession } from "./stream-session.ts";
 import { acceptWebSocket } from "./web-socket-session.ts";
@@ -27,7 +28,6 @@ const lingerMs = 10_000;
 /** On loopback only: whoever can reach the port still needs the token. */
 export async function startStreamServer({ logger }: { logger: Logger }): Promise<StreamServer> {
   const offers = new Map<string, StreamOffer & { expires: NodeJS.Timeout }>();
-  const sockets = new Set<Socket>();
   const server = createServer((_request, response) => {
     response.writeHead(426).end("exec and attach are spoken over WebSocket or SPDY/3.1\n");
   });
@@ -41,8 +41,6 @@ export async function startStreamServer({ logger }: { logger: Logger }): Promise
   }
 
   server.on("upgrade", (request, socket: Socket, head) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => socket.destroy());
     const offer = take(request);
     if (!offer) {
@@ -60,6 +58,7 @@ export async function startStreamServer({ logger }: { logger: Logger }): Promise
         socket.once("close", () => clearTimeout(late));
       });
   });
+  const stop = stoppable(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(0, "127.0.0.1", resolve);
@@ -77,8 +76,7 @@ export async function startStreamServer({ logger }: { logger: Logger }): Promise
     },
     async close() {
       for (const { expires } of offers.values()) clearTimeout(expires);
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
+      await stop();
     },
   };
 }

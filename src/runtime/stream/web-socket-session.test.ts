@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 /** A client's connection and the session that the server made of it. */
-async function open(): Promise<{ client: Socket; session: StreamSession | undefined }> {
+async function open(): Promise<{ client: Socket; socket: Socket; session: StreamSession | undefined }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
@@ -26,7 +26,7 @@ async function open(): Promise<{ client: Socket; session: StreamSession | undefi
   client.resume();
   const request = new IncomingMessage(socket);
   request.headers = { "sec-websocket-protocol": "v5.channel.k8s.io", "sec-websocket-key": "key" };
-  return { client, session: acceptWebSocket(request, socket, Buffer.alloc(0)) };
+  return { client, socket, session: acceptWebSocket(request, socket, Buffer.alloc(0)) };
 }
 
 /** Masked with zeros. */
@@ -46,10 +46,31 @@ test("a message in pieces is put together", async () => {
   expect(String(data)).toBe("one message");
 });
 
-test("a message without end does not take the daemon's memory: the connection ends", async () => {
-  const { client, session } = await open();
-  const piece = Buffer.alloc(4 << 20);
-  for (let i = 0; i < 5; i++) client.write(frame(piece, { first: i === 0, final: false }));
-  await once(client, "close");
-  await expect.poll(() => session?.closed.aborted).toBe(true);
+test.each([
+  ["long", 5, 4 << 20],
+  ["empty", 20_000, 0],
+])(
+  "a message of %s pieces without end does not take the daemon's memory: the connection ends",
+  async (_, count, length) => {
+    const { client, session } = await open();
+    const piece = Buffer.alloc(length);
+    for (let i = 0; i < count; i++) client.write(frame(piece, { first: i === 0, final: false }));
+    await expect.poll(() => session?.closed.aborted).toBe(true);
+  },
+);
+
+test("a client that asks for answers and does not read them is not read either", async () => {
+  const { client, socket } = await open();
+  client.pause();
+  const [count, length] = [200_000, 125];
+  const ping = Buffer.concat([Buffer.from([0x89, 0x80 | length, 0, 0, 0, 0]), Buffer.alloc(length)]);
+  client.write(Buffer.concat(Array<Buffer>(count).fill(ping)));
+  await expect.poll(() => socket.isPaused()).toBe(true);
+  expect(socket.writableLength).toBeLessThan(1 << 20);
+  let received = 0;
+  client.on("data", ({ length: more }: Buffer) => {
+    received += more;
+  });
+  client.resume();
+  await expect.poll(() => received).toBeGreaterThan(count * (2 + length));
 });

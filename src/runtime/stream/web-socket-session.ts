@@ -15,6 +15,7 @@ import { type Frame, mostPayloadBytes, opcodes, readFrame, writeFrame } from "./
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 /** Ours in order of preference: v5 can close standard input. */
 const protocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
+const leastPieceBytes = 1_024;
 const handshakeSuffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /** Answers the handshake; undefined, with the connection refused, when the client speaks none of our protocols. */
@@ -57,16 +58,19 @@ function openSession(socket: Socket, head: Buffer): StreamSession {
   const sendChannel = (channel: number, data: Buffer) =>
     send(opcodes.binary, Buffer.concat([Buffer.from([channel]), data]));
 
+  /** Nothing is read from a client that does not take what it is sent, or sends what nobody takes. */
+  function readOn(): void {
+    if (!stdin.writableNeedDrain && !socket.writableNeedDrain) socket.resume();
+  }
+  for (const full of [stdin, socket]) full.on("drain", readOn);
+
   function receive({ opcode, payload }: Frame): void {
-    if (opcode === opcodes.ping) send(opcodes.pong, payload);
+    if (opcode === opcodes.ping && !send(opcodes.pong, payload)) socket.pause();
     if (opcode === opcodes.close) socket.end(writeFrame(opcodes.close, payload));
     if (opcode !== opcodes.binary && opcode !== opcodes.text) return;
     const [channel] = payload;
     const data = payload.subarray(1);
-    if (channel === channels.stdin && !stdin.writableEnded && !stdin.write(data)) {
-      socket.pause();
-      stdin.once("drain", () => socket.resume());
-    }
+    if (channel === channels.stdin && !stdin.writableEnded && !stdin.write(data)) socket.pause();
     if (channel === channels.close && data[0] === channels.stdin) stdin.end();
     const size = channel === channels.resize ? parseTerminalSize(data.toString("utf8")) : undefined;
     if (size) sizes.tell(size);
@@ -112,7 +116,8 @@ function readFrames(socket: Socket, head: Buffer, receive: (frame: Frame) => voi
         if (frame.opcode >= opcodes.close) receive(frame);
         else {
           pieces.push(frame);
-          heldBytes += frame.payload.length;
+          // Small ones too take memory, and empty ones.
+          heldBytes += Math.max(frame.payload.length, leastPieceBytes);
           if (heldBytes > mostPayloadBytes) throw new Error("a message is too long");
           if (!frame.final) continue;
           receive({

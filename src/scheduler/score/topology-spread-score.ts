@@ -1,3 +1,4 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import { requiredNodes } from "../../api/node-matcher.ts";
 import type { LabelSelector } from "../../api/selector.ts";
 import { readSelector } from "../affinity-term.ts";
@@ -85,7 +86,7 @@ function workloadSelector({ pod, namespace, labels }: PodInfo, { objects }: Snap
     if (!spec?.selector || !wanted.every(([key, value]) => labelOf(labels, key) === value)) continue;
     for (const [key, value] of wanted) equal.set(key, value);
   }
-  const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller);
+  const owner = controllerOf(pod);
   const ofOwner = owner && readSelector(ownerSelector(owner, namespace, objects));
   return [
     ...[...equal].map(([key, value]) => ({ key, operator: "=" as const, values: [value] })),

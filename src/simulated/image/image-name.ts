@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import { parseImageName, repositoryName } from "../../lib/image-name.ts";
 import { invalidArgument } from "../failure.ts";
 
-export interface ImageName {
+interface NamedImage {
   /** `docker.io/library/busybox`. */
   readonly repository: string;
   /** Empty where there is a digest. */
@@ -10,18 +11,15 @@ export interface ImageName {
   readonly digest: string;
 }
 
-const grammar =
-  /^((?:[a-z0-9A-Z.-]+(?::\d+)?\/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$/;
-const longest = 512;
-
-/** Docker's short names included: `busybox` is `docker.io/library/busybox:latest`. */
-export function parseImageName(text: string): ImageName {
-  const [, name, tag = "latest", digest] = (text.length <= longest && grammar.exec(text)) || [];
-  if (name === undefined)
+export function nameImage(text: string): NamedImage {
+  const name = parseImageName(text);
+  if ("problem" in name) {
     throw invalidArgument(
-      `"${text}" is not an image reference: write it like docker.io/library/busybox:1.36`,
+      `"${text}" is not an image reference (${name.problem}): write it like docker.io/library/busybox:1.36`,
     );
-  const repository = fullRepository(name);
+  }
+  const repository = repositoryName(name);
+  const { tag = "", digest } = name;
   if (digest !== undefined) return { repository, tag: "", digest };
   return { repository, tag, digest: fakeDigest(`manifest ${repository}:${tag}`) };
 }
@@ -29,12 +27,4 @@ export function parseImageName(text: string): ImageName {
 /** Of what has no bytes: the same for the same text, always. */
 export function fakeDigest(text: string): string {
   return `sha256:${createHash("sha256").update(text).digest("hex")}`;
-}
-
-/** The first part is a host only when it looks like one: a dot, a port, or localhost. */
-function fullRepository(name: string): string {
-  const slash = name.indexOf("/");
-  const first = slash === -1 ? "" : name.slice(0, slash);
-  if (first === "localhost" || /[.:]/.test(first)) return name;
-  return slash === -1 ? `docker.io/library/${name}` : `docker.io/${name}`;
 }

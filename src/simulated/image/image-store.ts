@@ -1,4 +1,4 @@
-import { fakeDigest, parseImageName } from "./image-name.ts";
+import { fakeDigest, nameImage } from "./image-name.ts";
 
 export interface SimulatedImage {
   readonly id: string;
@@ -12,7 +12,7 @@ export type ImageStore = Map<string, SimulatedImage>;
 
 /** The image that a reference would be: its id is its name's, so that every node has the same. */
 export function imageOf(reference: string, sizeBytes: number): SimulatedImage {
-  const { repository, tag, digest } = parseImageName(reference);
+  const { repository, tag, digest } = nameImage(reference);
   return {
     id: fakeDigest(`config ${repository}@${digest}`),
     repoTags: tag === "" ? [] : [`${repository}:${tag}`],

@@ -1,5 +1,5 @@
+import { isTrue } from "../../api/conditions.ts";
 import { tourPod } from "../pod.ts";
-import { isTrue } from "../scene.ts";
 import type { Step } from "../step.ts";
 import { StepFailure } from "../step-failure.ts";
 

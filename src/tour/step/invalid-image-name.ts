@@ -1,5 +1,5 @@
+import { conditionOf, isTrue } from "../../api/conditions.ts";
 import { tourPod } from "../pod.ts";
-import { conditionOf, isTrue } from "../scene.ts";
 import type { Step } from "../step.ts";
 import { StepFailure } from "../step-failure.ts";
 
@@ -15,8 +15,9 @@ export const invalidImageName: Step = {
   async run({ client, image, signal, tell, untilPod }) {
     tell({
       kind: "does",
-      what: `A pod with the image ${badImage}`,
-      command: `kubectl run ${name} --image=${badImage}`,
+      what: "A pod with such a name",
+      // `kubectl run` would not even send it.
+      manifest: `containers: [{name: app, image: "${badImage}"}]`,
     });
     await client.create("pods", tourPod(image, { name, container: { image: badImage } }), { signal });
     const { pod: stuck } = await untilPod(name, "FailingToStart True", ({ pod }) =>

@@ -1,5 +1,6 @@
+import { conditionOf, isTrue } from "../../api/conditions.ts";
 import { tourPod } from "../pod.ts";
-import { conditionOf, isTrue, restartsOf } from "../scene.ts";
+import { restartsOf } from "../scene.ts";
 import type { Step } from "../step.ts";
 import { StepFailure } from "../step-failure.ts";
 

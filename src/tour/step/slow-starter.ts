@@ -1,5 +1,6 @@
+import { isTrue } from "../../api/conditions.ts";
 import { startedProbe, tourPod } from "../pod.ts";
-import { isTrue, restartsOf } from "../scene.ts";
+import { restartsOf } from "../scene.ts";
 import type { Step } from "../step.ts";
 import { StepFailure } from "../step-failure.ts";
 

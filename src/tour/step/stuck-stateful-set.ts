@@ -1,8 +1,9 @@
+import { isTrue } from "../../api/conditions.ts";
 import type { Pod, StatefulSet } from "../../api/objects.ts";
 import { explainStatefulSet } from "../../monitor/explain/explain-stateful-set.ts";
 import { gatherSet } from "../../monitor/explain/gather-facts.ts";
 import { tourPodSpec } from "../pod.ts";
-import { isTrue, type Scene } from "../scene.ts";
+import type { Scene } from "../scene.ts";
 import type { Step } from "../step.ts";
 import { StepFailure } from "../step-failure.ts";
 import type { TourImage } from "../tour-image.ts";

@@ -24,7 +24,7 @@ const page = async (path: string, method = "GET") => {
   return { status, text };
 };
 
-test("health", async () => {
+test("/healthz says ok, or which of its checks fails", async () => {
   expect(await page("/healthz")).toEqual({ status: 200, text: "ok" });
   expect(await page("/healthz/ping")).toEqual({ status: 200, text: "ok" });
   problem = "no sync for 3 minutes";

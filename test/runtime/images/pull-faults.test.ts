@@ -1,58 +1,17 @@
-import { randomBytes } from "node:crypto";
-import { readdirSync, statSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../src/lib/manual-clock.ts";
-import {
-  digestOf,
-  type FakeRegistry,
-  type FakeRegistryOptions,
-  layerOf,
-  serveBlob,
-  startFakeRegistry,
-} from "../../support/fake-registry.ts";
-import { type ImagesFixture, openImages, pullAll } from "../../support/images.ts";
+import { digestOf, type FakeRegistryOptions, layerOf } from "../../support/fake-registry.ts";
+import { isLayer, layer, untilWritten, useFaultyRegistry } from "../../support/faulty-registry.ts";
+import { openImages, pullAll } from "../../support/images.ts";
 
-const content = randomBytes(3_000_000);
-const layer = layerOf("data", content);
-let fixture: ImagesFixture;
-let registry: FakeRegistry | undefined;
-
-beforeEach(async () => {
-  fixture = await openImages();
-});
-afterEach(async () => {
-  await registry?.stop();
-  await fixture.remove();
-});
-
-async function start(options: Partial<FakeRegistryOptions> = {}): Promise<FakeRegistry> {
-  registry = await startFakeRegistry({ layers: [layer], ...options });
-  return registry;
-}
-
-const isLayer = (url: string | undefined) => url?.endsWith(digestOf(layer)) ?? false;
-
-/** Until so much of a layer is in the file that the next try goes on from. */
-async function untilWritten(bytes: number, { dataDir } = fixture, of = layer): Promise<void> {
-  const file = join(dataDir, "content/partial", digestOf(of).replace("sha256:", ""));
-  while (statSync(file, { throwIfNoEntry: false })?.size !== bytes) await delay(5);
-}
-
-/** Nothing of the failed pull is left but what a retry goes on from. */
-function expectNothingUnpacked(): void {
-  expect(readdirSync(join(fixture.dataDir, "layers"))).toEqual([]);
-  expect(readdirSync(join(fixture.dataDir, "staging"))).toEqual([]);
-  expect(fixture.images.list()).toEqual([]);
-}
+const registry = useFaultyRegistry();
+const { expectNothingUnpacked, pull, start } = registry;
 
 describe("stalls", () => {
   test("3542-4 a registry that accepts and never answers is no progress", async () => {
     const { reference } = await start({ handle: () => true });
-    const pull = pullAll(fixture.images, { reference, noProgressTimeoutMs: 500 });
-    await expect(pull).rejects.toMatchObject({
+    const pulled = pull({ reference, noProgressTimeoutMs: 500 });
+    await expect(pulled).rejects.toMatchObject({
       code: "noProgress",
       message: expect.stringContaining("0.5 s"),
     });
@@ -70,8 +29,8 @@ describe("stalls", () => {
         return true;
       },
     });
-    const pull = pullAll(fixture.images, { reference, noProgressTimeoutMs: 500, granularity });
-    await expect(pull).rejects.toMatchObject({ code: "noProgress" });
+    const pulled = pull({ reference, noProgressTimeoutMs: 500, granularity });
+    await expect(pulled).rejects.toMatchObject({ code: "noProgress" });
     expectNothingUnpacked();
   });
 
@@ -106,16 +65,16 @@ describe("stalls", () => {
         if (!isLayer(request.url)) return false;
         response.writeHead(200, { "content-length": layer.length });
         response.write(layer.subarray(0, 500_000));
-        await untilWritten(500_000);
+        await untilWritten(500_000, registry.fixture);
         await new Promise((sent) => response.write(layer.subarray(500_000, 500_001), sent));
         // Nothing in this process runs, the pull's timer neither.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
-        await untilWritten(500_001);
+        await untilWritten(500_001, registry.fixture);
         response.end(layer.subarray(500_001));
         return true;
       },
     });
-    const reports = await pullAll(fixture.images, { reference, noProgressTimeoutMs: 1_000 });
+    const reports = await pull({ reference, noProgressTimeoutMs: 1_000 });
     expect(reports.at(-1)).toMatchObject({ kind: "done", offset: layer.length });
   });
 });
@@ -133,7 +92,7 @@ describe("cut connections", () => {
       });
       response.write(layer.subarray(start, start + bytes));
       // What has come and is not yet written is lost with the connection.
-      await untilWritten(start + bytes);
+      await untilWritten(start + bytes, registry.fixture);
       response.destroy();
       return true;
     };
@@ -141,7 +100,7 @@ describe("cut connections", () => {
 
   test("are gone on from where they were cut", async () => {
     const { reference, requests } = await start({ handle: cutAt(500_000, 3) });
-    const reports = await pullAll(fixture.images, { reference });
+    const reports = await pull({ reference });
     expect(reports.at(-1)).toMatchObject({ kind: "done", offset: layer.length, total: layer.length });
     const ranges = requests.filter(({ path }) => isLayer(path)).map(({ range }) => range);
     expect(ranges).toEqual([undefined, "bytes=500000-", "bytes=1000000-", "bytes=1500000-"]);
@@ -159,7 +118,7 @@ describe("cut connections", () => {
         return true;
       },
     });
-    const reports = await pullAll(fixture.images, { reference });
+    const reports = await pull({ reference });
     expect(reports.at(-1)).toMatchObject({ kind: "done", offset: layer.length, total: layer.length });
   });
 
@@ -174,136 +133,13 @@ describe("cut connections", () => {
       },
     });
     const abort = new AbortController();
-    const failing = pullAll(fixture.images, { reference, signal: abort.signal });
+    const failing = pull({ reference, signal: abort.signal });
     failing.catch(() => {});
-    await untilWritten(500_000);
+    await untilWritten(500_000, registry.fixture);
     abort.abort();
     await expect(failing).rejects.toMatchObject({ code: "cancelled" });
-    await pullAll(fixture.images, { reference });
+    await pull({ reference });
     expect(requests.at(-1)?.range).toBe("bytes=500000-");
-  });
-});
-
-describe("lies", () => {
-  const wrong = `sha256:${"ab".repeat(32)}`;
-  test.each([
-    ["digest", { digest: wrong }],
-    ["length that is too small", { size: layer.length - 1 }],
-    ["length that is too big", { size: layer.length + 1 }],
-    ["diff_id", { diffId: wrong }],
-  ])("a wrong %s fails the pull and leaves nothing", async (_name, lie) => {
-    const { reference } = await start({ lie });
-    await expect(pullAll(fixture.images, { reference })).rejects.toMatchObject({ code: "digestMismatch" });
-    expectNothingUnpacked();
-  });
-
-  test("a layer longer than told is cut short when no length was told", async () => {
-    const { reference } = await start({
-      lie: { size: 1_000 },
-      handle: (request, response) => {
-        if (!isLayer(request.url)) return false;
-        response.write(layer);
-        response.end();
-        return true;
-      },
-    });
-    await expect(pullAll(fixture.images, { reference })).rejects.toMatchObject({ code: "digestMismatch" });
-  });
-
-  test("a manifest that is not the one asked for by digest", async () => {
-    const { host } = await start();
-    const pull = pullAll(fixture.images, { reference: `${host}/app@${wrong}` });
-    await expect(pull).rejects.toMatchObject({ code: "digestMismatch" });
-  });
-});
-
-describe("authorization", () => {
-  const basic = `Basic ${Buffer.from("me:secret").toString("base64")}`;
-
-  test("basic", async () => {
-    const { reference } = await start({
-      handle: (request, response) => {
-        if (request.headers.authorization === basic) return false;
-        response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
-        return true;
-      },
-    });
-    await expect(pullAll(fixture.images, { reference })).rejects.toMatchObject({ code: "unauthorized" });
-    const auth = { username: "me", password: "secret" };
-    expect(await pullAll(fixture.images, { reference, auth })).toHaveLength(1);
-  });
-
-  test("basic, as docker's configuration file has it, also when it was written since the start", async () => {
-    const { reference, host } = await start({
-      handle: (request, response) => {
-        if (request.headers.authorization === basic) return false;
-        response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
-        return true;
-      },
-    });
-    await expect(pullAll(fixture.images, { reference })).rejects.toMatchObject({ code: "unauthorized" });
-    const auths = { [`http://${host}/v2/`]: { auth: basic.slice("Basic ".length) } };
-    await writeFile(join(fixture.dataDir, "no-docker-config.json"), JSON.stringify({ auths }));
-    expect(await pullAll(fixture.images, { reference })).toHaveLength(1);
-  });
-
-  test.each([
-    ["a password", { auth: Buffer.from("me:secret").toString("base64") }, "GET"],
-    ["an identity token", { identityToken: "idt" }, "POST"],
-  ])("a token for %s", async (_name, auth, method) => {
-    let host = "";
-    const asked: string[] = [];
-    const { reference, ...fake } = await start({
-      handle: async (request, response) => {
-        if (request.url?.startsWith("/token")) {
-          let body = "";
-          for await (const part of request) body += part;
-          asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? ""} ${body}`);
-          response.end('{"token":"t0k"}');
-          return true;
-        }
-        if (request.headers.authorization === "Bearer t0k") return false;
-        const realm = `http://${host}/token`;
-        response.writeHead(401, { "www-authenticate": `Bearer realm="${realm}",service="fake"` }).end();
-        return true;
-      },
-    });
-    host = fake.host;
-    expect(await pullAll(fixture.images, { reference, auth })).toHaveLength(1);
-    expect(asked).toHaveLength(1);
-    expect(asked[0]).toContain(method);
-    expect(asked[0]).toContain("service=fake");
-    expect(asked[0]).toContain("repository%3Aapp%3Apull");
-    expect(asked[0]).toContain(method === "GET" ? basic : "refresh_token=idt");
-  });
-
-  test("a redirect to another host is followed without the credentials", async () => {
-    const seen: (string | undefined)[] = [];
-    const store = await startFakeRegistry({
-      layers: [layer],
-      handle: (request, response) => {
-        seen.push(request.headers.authorization);
-        serveBlob(request, response, layer);
-        return true;
-      },
-    });
-    try {
-      const { reference } = await start({
-        handle: (request, response) => {
-          if (request.headers.authorization !== basic) {
-            response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
-            return true;
-          }
-          if (!isLayer(request.url)) return false;
-          response.writeHead(307, { location: `http://${store.host}/somewhere` }).end();
-          return true;
-        },
-      });
-      await pullAll(fixture.images, { reference, auth: { username: "me", password: "secret" } });
-      expect(seen).toEqual([undefined]);
-    } finally {
-      await store.stop();
-    }
   });
 });
 
@@ -317,17 +153,17 @@ test("too many requests: waits as asked and goes on", async () => {
     },
   });
   const startedAt = Date.now();
-  expect(await pullAll(fixture.images, { reference })).toHaveLength(1);
+  expect(await pull({ reference })).toHaveLength(1);
   expect(Date.now() - startedAt).toBeGreaterThan(1_900);
 });
 
 test("what the registry does not have is not found", async () => {
   const { host } = await start({ handle: (_request, response) => Boolean(response.writeHead(404).end()) });
-  const pull = pullAll(fixture.images, { reference: `${host}/app:v1` });
-  await expect(pull).rejects.toMatchObject({ code: "notFound" });
+  const pulled = pull({ reference: `${host}/app:v1` });
+  await expect(pulled).rejects.toMatchObject({ code: "notFound" });
 });
 
 test("a registry that is not there is a network failure", async () => {
-  const pull = pullAll(fixture.images, { reference: "127.0.0.1:1/app:v1" });
-  await expect(pull).rejects.toMatchObject({ code: "network" });
+  const pulled = pull({ reference: "127.0.0.1:1/app:v1" });
+  await expect(pulled).rejects.toMatchObject({ code: "network" });
 });

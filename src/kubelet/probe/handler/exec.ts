@@ -1,8 +1,8 @@
 import { status } from "@grpc/grpc-js";
 import type { Container, Probe } from "../../../api/objects.ts";
 import type { CriClient } from "../../../cri/cri-client.ts";
+import { formatGoDuration } from "../../../lib/go-duration.ts";
 import { isGrpcError } from "../../../lib/grpc-call.ts";
-import { formatGoDuration } from "../../configuration/go-duration.ts";
 import { createExpand } from "../../container/expand.ts";
 import { describeGrpcError } from "./describe-grpc-error.ts";
 import { failed, notRun, type ProbeOutcome, type ProbeTarget, type RunOptions } from "./probe-handler.ts";

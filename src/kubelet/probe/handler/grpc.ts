@@ -3,8 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { status } from "@grpc/grpc-js";
 import type { Probe } from "../../../api/objects.ts";
+import { createChildAbort } from "../../../lib/child-abort.ts";
+import { formatGoDuration } from "../../../lib/go-duration.ts";
 import { messageOf } from "../../../lib/message-of.ts";
-import { formatGoDuration } from "../../configuration/go-duration.ts";
 import { describeStatus } from "./describe-grpc-error.ts";
 import { findAddress, joinHostPort } from "./find-address.ts";
 import { callOnce, openSession } from "./grpc-session.ts";
@@ -23,12 +24,9 @@ export async function runGrpc(
   const address = findAddress({ port }, target);
   if (address.kind === "none") return address.outcome;
   const within = formatGoDuration(timeoutMs);
-  // Not AbortSignal.any: the worker's signal lives as long as its container and would gather one of each probe.
-  const ending = new AbortController();
+  const ending = createChildAbort(signal);
   const late = new Error("late");
   const timer = setTimeout(() => ending.abort(late), timeoutMs);
-  const abort = () => ending.abort(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
   let session: ClientHttp2Session | undefined;
   try {
     session = await dial(address, ending.signal);
@@ -41,7 +39,7 @@ export async function runGrpc(
     return failed(`error: health rpc probe failed: ${describeStatus(status.UNAVAILABLE, details)}`);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
+    ending.abort();
     session?.destroy();
   }
 }

@@ -1,12 +1,14 @@
+import { isReady } from "../../../api/conditions.ts";
 import type { Node } from "../../../api/objects.ts";
 import type { NodeView } from "../feed-message.ts";
 
-export function viewNode({ metadata, status }: Node, counts: Pick<NodeView, "pods" | "starting">): NodeView {
+export function viewNode(node: Node, counts: Pick<NodeView, "pods" | "starting">): NodeView {
+  const { nodeInfo } = node.status ?? {};
   return {
-    name: metadata.name ?? "",
-    ready: status?.conditions?.find(({ type }) => type === "Ready")?.status === "True",
+    name: node.metadata.name ?? "",
+    ready: isReady(node),
     ...counts,
-    runtime: status?.nodeInfo?.containerRuntimeVersion ?? "",
-    kubelet: status?.nodeInfo?.kubeletVersion ?? "",
+    runtime: nodeInfo?.containerRuntimeVersion ?? "",
+    kubelet: nodeInfo?.kubeletVersion ?? "",
   };
 }

@@ -1,8 +1,8 @@
+import { controllerOf } from "../../../api/controller-reference.ts";
 import type { Pod } from "../../../api/objects.ts";
 import { explainPod } from "../../explain/explain-pod.ts";
 import type { PodFacts } from "../../explain/explanation.ts";
 import { waterfall } from "../../explain/waterfall.ts";
-import { controllerOf } from "../../measure/trim-pod.ts";
 import type { PodView, PullView } from "../feed-message.ts";
 import { nameOwner } from "./name-owner.ts";
 import { viewProbes } from "./view-probes.ts";

@@ -1,7 +1,8 @@
+import { isReady } from "../../../api/conditions.ts";
 import type { Pod, StatefulSet } from "../../../api/objects.ts";
 import { hasEnded } from "../../../api/pod-phase.ts";
 import { explainStatefulSet } from "../../explain/explain-stateful-set.ts";
-import { isReady, ordinalOf, revisionOf } from "../../explain/find-hold-up.ts";
+import { ordinalOf, revisionOf } from "../../explain/find-hold-up.ts";
 import type { StatefulSetView } from "../feed-message.ts";
 
 type Health = StatefulSetView["ordinals"][number]["health"];

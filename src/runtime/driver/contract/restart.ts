@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type ContractBench, readLog, until } from "./bench.ts";
 
@@ -40,6 +42,16 @@ export function describeRestart(bench: () => ContractBench): void {
       await until(() => /33 99\s+got word/.test(second.out()));
       second.streams.close();
       expect((await bench().driver.state(terminal.id)).kind).toBe("running");
+    });
+
+    it("takes over a container whose log has lost its directory, and what it says", async () => {
+      const directory = bench().directory("logs");
+      const script = "trap 'head -c 200000 /dev/zero; exit 4' TERM; while true; do sleep 0.02; done";
+      const spec = await bench().started({ args: ["sh", "-c", script], logPath: join(directory, "0.log") });
+      rmSync(directory, { recursive: true });
+      await bench().reopen({ pauseMs: 0 });
+      await bench().driver.kill(spec.id, "TERM");
+      expect((await bench().wait(spec.id)).exitCode).toBe(4);
     });
 
     it("says 255 when the monitor was killed too", async () => {

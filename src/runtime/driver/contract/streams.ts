@@ -31,6 +31,19 @@ export function describeStreams(bench: () => ContractBench): void {
       expect(readLog(spec.logPath).map(({ text }) => text)).toEqual(["text", "at end"]);
     });
 
+    it("takes the end of an input whose container is already gone", async () => {
+      const spec = await bench().started({ args: ["cat"], stdin: true, stdinOnce: true });
+      const { streams } = await bench().attach(spec.id);
+      const { stdin } = streams;
+      if (!stdin) throw new Error("it has no input");
+      stdin.on("error", () => {});
+      const ended = new Promise((resolve) => stdin.once("close", resolve));
+      await bench().driver.remove(spec.id);
+      stdin.end();
+      await ended;
+      streams.close();
+    });
+
     it("gives a terminal with a size", async () => {
       const spec = await bench().started({
         args: ["sh", "-c", `tty; ${untilResized}; read x; echo got $x`],

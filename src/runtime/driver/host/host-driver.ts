@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type CgroupLayout, containerCgroup } from "../../../lib/cgroup/cgroup-layout.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
+import { type Logger, silentLogger } from "../../../lib/logger.ts";
 import { createCommonOperations, specOf } from "../common-operations.ts";
 import { openStateDir, readMade, readSpec, writeWhole } from "../container-files.ts";
 import { readContainerState } from "../container-state.ts";
@@ -37,11 +38,12 @@ export interface HostDriverOptions {
   readonly stateDir: string;
   readonly layout: CgroupLayout;
   readonly clock: Clock;
+  readonly logger?: Logger;
 }
 
 /** Containers with util-linux alone: namespaces, a changed root, cgroups, and a shell each as monitor. */
 export async function createHostDriver(options: HostDriverOptions): Promise<Driver> {
-  const { layout, clock } = options;
+  const { layout, clock, logger = silentLogger } = options;
   checkPrograms();
   const state = await openStateDir(options.stateDir);
   const toolsDir = join(options.stateDir, "carried-tools");
@@ -51,7 +53,7 @@ export async function createHostDriver(options: HostDriverOptions): Promise<Driv
   const oneAtATime = createKeyedMutex();
   if (!existsSync(toolsDir)) await prepareTools(toolsDir);
   if (!existsSync(devDir)) await prepareDev(devDir);
-  const pumps = await openOutputPumps({ state, clock });
+  const pumps = await openOutputPumps({ state, clock, logger });
 
   const cgroupOf = (spec: ContainerSpec) => containerCgroup(spec.cgroupParent, spec.id);
 

@@ -1,7 +1,7 @@
 import { chmod, copyFile, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { runProgram } from "../../process/run-program.ts";
 import { findProgram } from "../find-program.ts";
-import { mustRun } from "../run-command.ts";
 import { carriedPrograms } from "./needed-programs.ts";
 import { nameServiceFile, sealProgram, toolsInside } from "./seal-program.ts";
 
@@ -14,7 +14,7 @@ export async function prepareTools(dir: string): Promise<void> {
     for (const name of carriedPrograms) {
       const path = findProgram(name) ?? name;
       await carry(path, join(making, name));
-      for (const library of parseLdd(await mustRun("ldd", [path]))) {
+      for (const library of parseLdd(await runProgram("ldd", [path]))) {
         const target = /^ld-|^ld\d*\.so/.test(basename(library)) ? "ld.so" : basename(library);
         await carry(library, join(making, target));
         // Before glibc 2.34, what reads /etc/passwd was a library of its own, loaded by name.
@@ -49,7 +49,7 @@ export async function prepareDev(dir: string): Promise<void> {
   await replaceDir(dir, async (making) => {
     for (const device of devices) {
       const [name = "", major = "", minor = ""] = device.split(" ");
-      await mustRun("mknod", ["-m", "666", join(making, name), "c", major, minor]);
+      await runProgram("mknod", ["-m", "666", join(making, name), "c", major, minor]);
     }
     for (const [name, target] of Object.entries(deviceLinks)) await symlink(target, join(making, name));
     for (const name of ["pts", "shm", "mqueue", ".kindling", ".old-root"]) await mkdir(join(making, name));

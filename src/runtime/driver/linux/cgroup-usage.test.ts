@@ -16,7 +16,7 @@ function write(files: Record<string, string>): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(root, "c", name), text);
 }
 
-it("reads v2", () => {
+it("reads what a cgroup of version 2 uses", () => {
   write({
     "cpu.stat": "usage_usec 1500\nuser_usec 1000\n",
     "memory.current": "5000\n",
@@ -37,7 +37,7 @@ it("reads v2", () => {
   expect(readOomKills(layout, "/c")).toBe(2);
 });
 
-it("reads v1, and says when there is nothing", () => {
+it("reads what a cgroup of version 1 uses, and says when there is none", () => {
   write({
     "cpuacct.usage": "42\n",
     "memory.usage_in_bytes": "100\n",

@@ -17,7 +17,7 @@ describe("planCgroupWrites", () => {
     hugepageLimits: [{ pageSize: "2MB", limitBytes: 0 }],
   };
 
-  it("v1", () => {
+  it("writes every limit into the files of version 1", () => {
     expect(plan("v1", all)).toEqual({
       "cpu.shares": "1024",
       "cpu.cfs_period_us": "100000",
@@ -30,7 +30,7 @@ describe("planCgroupWrites", () => {
     });
   });
 
-  it("v2", () => {
+  it("writes every limit into the files of version 2", () => {
     expect(plan("v2", { ...all, unified: { "memory.high": "900" } })).toEqual({
       "cpu.weight": "39",
       "cpu.max": "50000 100000",

@@ -16,14 +16,20 @@ export interface OutputPump {
   close(): Promise<void>;
 }
 
-export async function startOutputPump(options: {
-  dir: string;
-  logPath: string;
-  clock: Clock;
-}): Promise<OutputPump> {
-  const log = options.logPath ? await openLogFile(options.logPath) : undefined;
+export interface OutputSource {
+  readonly dir: string;
+  /** Empty: no log. */
+  readonly logPath: string;
+  readonly clock: Clock;
+  /** Some of the output is not in the log. */
+  readonly onLoss: (error: unknown) => void;
+}
+
+export async function startOutputPump(options: OutputSource): Promise<OutputPump> {
+  const { clock } = options;
+  const log = options.logPath ? await openLogFile(options.logPath, options.onLoss) : undefined;
   const watchers = new Set<{ stdout: PassThrough; stderr: PassThrough }>();
-  const now = logTime(options.clock);
+  const now = logTime(clock);
   const sockets = { stdout: openPipe(`${options.dir}/out`), stderr: openPipe(`${options.dir}/err`) };
 
   async function carry(stream: "stdout" | "stderr"): Promise<void> {
@@ -32,7 +38,7 @@ export async function startOutputPump(options: {
       // One chunk at a time: a disk that is slow slows the container down, not our memory up.
       for await (const chunk of sockets[stream] as AsyncIterable<Buffer>) {
         await log?.append(lines.push(chunk, now()));
-        for (const watcher of watchers) if (!watcher[stream].write(chunk)) await drainOrDrop(watcher[stream]);
+        for (const watcher of watchers) await show(watcher[stream], chunk, clock);
       }
     } catch {
       // Closed by us: the next daemon goes on.
@@ -40,12 +46,15 @@ export async function startOutputPump(options: {
     await log?.append(lines.end(now()));
   }
 
-  const ended = Promise.all([carry("stdout"), carry("stderr")]).then(async () => {
-    await log?.close();
-    await collectLastOutput(options);
-    for (const watcher of watchers) for (const stream of [watcher.stdout, watcher.stderr]) stream.end();
-  });
-  ended.catch(() => {});
+  const ended = Promise.all([carry("stdout"), carry("stderr")])
+    .then(async () => {
+      await log?.close();
+      await collectLastOutput(options);
+    })
+    .catch(options.onLoss)
+    .finally(() => {
+      for (const watcher of watchers) for (const stream of [watcher.stdout, watcher.stderr]) stream.end();
+    });
 
   return {
     attach() {
@@ -66,21 +75,16 @@ export async function startOutputPump(options: {
   };
 }
 
-/** A client that does not read for this long misses output rather than stopping the container. */
+/** A client that does not read for this long misses output, until it reads again, rather than stopping the container. */
 const patienceMs = 5000;
 
-function drainOrDrop(stream: PassThrough): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, patienceMs);
-    function done(): void {
-      clearTimeout(timer);
-      stream.off("drain", done);
-      stream.off("close", done);
-      resolve();
-    }
-    stream.once("drain", done);
-    stream.once("close", done);
-  });
+async function show(stream: PassThrough, chunk: Buffer, clock: Clock): Promise<void> {
+  if (stream.destroyed || stream.writableNeedDrain || stream.write(chunk)) return;
+  const waited = new AbortController();
+  const end = () => waited.abort();
+  for (const event of ["drain", "close"]) stream.once(event, end);
+  await clock.sleep(patienceMs, waited.signal).catch(() => {});
+  for (const event of ["drain", "close"]) stream.off(event, end);
 }
 
 /** Not through a file stream: its reads would each hold a thread of the pool for as long as nothing comes. */
@@ -90,29 +94,24 @@ function openPipe(path: string): Readable {
 }
 
 /** What a container said last while there was no daemon; its monitor has left it in files. */
-export async function collectLastOutput(options: {
-  dir: string;
-  logPath: string;
-  clock: Clock;
-}): Promise<void> {
+export async function collectLastOutput(options: OutputSource): Promise<void> {
   for (const [name, stream] of [["out", "stdout"] as const, ["err", "stderr"] as const]) {
     const path = `${options.dir}/${name}.rest`;
     const rest = await readFile(path).catch(() => undefined);
     if (!rest) continue;
-    if (options.logPath && rest.length > 0)
-      await appendLines(options.logPath, stream, rest, logTime(options.clock)());
+    if (options.logPath && rest.length > 0) await appendLines(options, stream, rest);
     await rm(path, { force: true });
   }
 }
 
 async function appendLines(
-  logPath: string,
+  { logPath, clock, onLoss }: OutputSource,
   stream: "stdout" | "stderr",
   bytes: Buffer,
-  time: string,
 ): Promise<void> {
-  const log: LogFile = await openLogFile(logPath);
+  const log: LogFile = await openLogFile(logPath, onLoss);
   const lines = createCriLogLines(stream);
+  const time = logTime(clock)();
   await log.append(Buffer.concat([lines.push(bytes, time), lines.end(time)]));
   await log.close();
 }

@@ -2,10 +2,11 @@ import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../lib/clock.ts";
+import type { Logger } from "../../../lib/logger.ts";
 import { readMade, readSpec, type StateDir } from "../container-files.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { isAlive } from "../linux/process-info.ts";
-import { collectLastOutput, type OutputPump, startOutputPump } from "./output-pump.ts";
+import { collectLastOutput, type OutputPump, type OutputSource, startOutputPump } from "./output-pump.ts";
 
 /** The pumps of all of a driver's containers whose monitor is our own. */
 export interface OutputPumps {
@@ -29,14 +30,24 @@ const lastOutputMs = 1000;
 export async function openOutputPumps({
   state,
   clock,
+  logger,
 }: {
   state: StateDir;
   clock: Clock;
+  logger: Logger;
 }): Promise<OutputPumps> {
   const daemonPidFile = join(state.root, "daemon.pid");
   const pumps = new Map<string, OutputPump>();
-  const source = ({ id, logPath }: ContainerSpec) => ({ dir: state.container(id).dir, logPath, clock });
-  for (const containerId of await state.list()) await adopt(containerId);
+  const source = ({ id, logPath }: ContainerSpec): OutputSource => ({
+    dir: state.container(id).dir,
+    logPath,
+    clock,
+    onLoss: (error) => logger.warn("output of a container is lost", { container: id, logPath, error }),
+  });
+  for (const containerId of await state.list())
+    await adopt(containerId).catch((error) =>
+      logger.warn("cannot go on with the output of a container", { container: containerId, error }),
+    );
   // From here on the monitors leave the last output to us.
   await writeFile(daemonPidFile, String(process.pid));
 
@@ -44,8 +55,16 @@ export async function openOutputPumps({
     const files = state.container(containerId);
     const [spec, made] = [await readSpec(files), await readMade(files)];
     if (!spec || !made || !hasOwnMonitor(files.dir)) return;
-    if (isAlive(made.monitor)) pumps.set(containerId, await startOutputPump(source(spec)));
+    if (isAlive(made.monitor)) pumps.set(containerId, await goOn(source(spec)));
     else await collectLastOutput(source(spec));
+  }
+
+  /** Without its log where that cannot be opened: a container whose output nobody takes stands still. */
+  function goOn(from: OutputSource): Promise<OutputPump> {
+    return startOutputPump(from).catch((error) => {
+      from.onLoss(error);
+      return startOutputPump({ ...from, logPath: "" });
+    });
   }
 
   return {

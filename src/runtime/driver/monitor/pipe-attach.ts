@@ -1,9 +1,10 @@
-import { constants, openSync, readFileSync } from "node:fs";
+import { constants, openSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { Writable } from "node:stream";
+import { readText } from "../container-files.ts";
 import type { AttachStreams, ContainerSpec } from "../driver.ts";
-import { sendSignal } from "../linux/process-info.ts";
+import { commandLine, sendSignal } from "../linux/process-info.ts";
 import { terminalInput } from "../terminal.ts";
 import type { OutputPump } from "./output-pump.ts";
 
@@ -18,8 +19,9 @@ export function attachToPipes(options: {
   resizer: (ended: AbortSignal) => AttachStreams["resize"];
 }): AttachStreams {
   const { dir, spec, pump } = options;
-  const { stdout, stderr, detach } = pump.attach();
+  // First: it fails when the container has just ended, and then there is nothing to detach.
   const input = spec.stdin ? openInput(join(dir, "stdin")) : undefined;
+  const { stdout, stderr, detach } = pump.attach();
   const closed = new AbortController();
   const resize = options.resizer(closed.signal);
   return {
@@ -52,14 +54,15 @@ function closingInput(target: Socket, options: { dir: string; once: boolean }): 
     final(done) {
       target.end(() => {
         target.destroy();
-        if (options.once) releaseHolder(join(options.dir, "stdin-holder"));
-        done();
+        const released = options.once ? releaseHolder(join(options.dir, "stdin-holder")) : Promise.resolve();
+        released.then(() => done(), done);
       });
     },
   });
 }
 
-function releaseHolder(pidFile: string): void {
-  const pid = Number(readFileSync(pidFile, "utf8"));
-  if (pid > 0) sendSignal(pid, SIGTERM);
+/** Nothing when the container, and its directory, are gone: the holder's number may then be somebody else's. */
+async function releaseHolder(pidFile: string): Promise<void> {
+  const pid = Number(await readText(pidFile));
+  if (pid > 0 && commandLine(pid)[0] === "sleep") sendSignal(pid, SIGTERM);
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { CgroupLayout } from "../../../lib/cgroup/cgroup-layout.ts";
@@ -40,13 +40,9 @@ export async function gatherContainerFacts(spec: ContainerSpec, machine: Machine
   for (const mount of spec.mounts) if (mount.propagation === "bidirectional") await checkShared(mount.source);
   const { seccomp } = spec.security;
   const wanted = spec.security.privileged ? [...hostDevices(), ...spec.devices] : spec.devices;
-  const devices = wanted.flatMap(({ hostPath, containerPath, permissions }) =>
-    devicesAt(hostPath, containerPath).map((device) => ({ ...device, permissions })),
-  );
-  const unique = [...new Map(devices.map((device) => [device.path, device])).values()];
   return {
     ...machine,
-    devices: unique,
+    devices: containerDevices(wanted),
     localSeccomp:
       seccomp.kind === "localhost" && !spec.security.privileged ? await readProfile(seccomp.path) : undefined,
   };
@@ -67,14 +63,30 @@ async function readProfile(path: string): Promise<SeccompProfile> {
   }
 }
 
+/** What the wanted ones are on this machine; of two for one place the later counts. */
+export function containerDevices(wanted: ContainerSpec["devices"]): OciFacts["devices"] {
+  const devices = wanted.flatMap(({ hostPath, containerPath, permissions }) =>
+    devicesAt(hostPath, containerPath).map((device) => ({ ...device, permissions })),
+  );
+  return [...new Map(devices.map((device) => [device.path, device])).values()];
+}
+
 /** A device, or every device of a directory of devices. */
 function devicesAt(hostPath: string, containerPath: string): OciDevice[] {
   const stat = statSync(hostPath, { throwIfNoEntry: false });
   if (!stat) throw new DriverError("invalid", `device ${hostPath} does not exist`);
+  return devicesBelow(stat, hostPath, containerPath);
+}
+
+/** Links in it are none, as with other runtimes: udev leaves some that lead nowhere, or round in a circle. */
+function devicesBelow(stat: Stats, hostPath: string, containerPath: string): OciDevice[] {
   if (stat.isDirectory()) {
-    return readdirSync(hostPath).flatMap((name) =>
-      devicesAt(join(hostPath, name), join(containerPath, name)),
-    );
+    return readdirSync(hostPath).flatMap((name) => {
+      const path = join(hostPath, name);
+      // Devices come and go.
+      const child = lstatSync(path, { throwIfNoEntry: false });
+      return child ? devicesBelow(child, path, join(containerPath, name)) : [];
+    });
   }
   if (!stat.isCharacterDevice() && !stat.isBlockDevice()) return [];
   return [

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { type CgroupLayout, containerCgroup } from "../../../lib/cgroup/cgroup-layout.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
+import { type Logger, silentLogger } from "../../../lib/logger.ts";
+import { runProgram } from "../../process/run-program.ts";
 import { createCommonOperations, specOf } from "../common-operations.ts";
 import { openStateDir, readMade, readSpec, type StateDir, writeWhole } from "../container-files.ts";
 import { readContainerState } from "../container-state.ts";
@@ -20,7 +22,6 @@ import { readOomKills } from "../linux/cgroup-usage.ts";
 import { commandLine, identify, isAlive } from "../linux/process-info.ts";
 import { hasOwnMonitor, openOutputPumps } from "../monitor/output-pumps.ts";
 import { removeContainer } from "../remove-container.ts";
-import { mustRun } from "../run-command.ts";
 import { buildOciConfig } from "./build-oci-config.ts";
 import { createConmonMonitor } from "./conmon-monitor.ts";
 import { gatherContainerFacts, gatherMachineFacts } from "./gather-facts.ts";
@@ -37,12 +38,15 @@ export interface OciDriverOptions {
   readonly conmon: string | undefined;
   readonly layout: CgroupLayout;
   readonly clock: Clock;
+  readonly logger?: Logger;
   readonly limitations: readonly string[];
 }
 
+const startTimeoutMs = 60_000;
+
 /** Containers by an OCI runtime (runc, crun), each watched over by a monitor. */
 export async function createOciDriver(options: OciDriverOptions): Promise<Driver> {
-  const { layout, clock } = options;
+  const { layout, clock, logger = silentLogger } = options;
   const state: StateDir = await openStateDir(options.stateDir);
   const runtime: OciRuntime = { ...options.runtime, root: join(options.stateDir, options.runtime.name) };
   const machine = gatherMachineFacts(layout);
@@ -50,7 +54,7 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
   const oneAtATime = createKeyedMutex();
 
   const conmon = createConmonMonitor({ conmon: options.conmon, runtime, exitsDir: state.exits, clock });
-  const pipes = createPipeMonitor({ runtime, pumps: await openOutputPumps({ state, clock }) });
+  const pipes = createPipeMonitor({ runtime, pumps: await openOutputPumps({ state, clock, logger }) });
   /** Containers stay with the monitor they have, also when conmon came or went meanwhile. */
   const monitorOf = (containerId: string): OciMonitor =>
     hasOwnMonitor(state.container(containerId).dir) ? pipes : conmon;
@@ -129,7 +133,10 @@ export async function createOciDriver(options: OciDriverOptions): Promise<Driver
     const isInitAlive = () => made !== undefined && isAlive(made.container);
     try {
       if (runtime.name === "runc") await releaseInit(execFifo(containerId), { isAlive: isInitAlive, clock });
-      else await mustRun(runtime.path, ["--root", runtime.root, "start", containerId]);
+      else {
+        const args = ["--root", runtime.root, "start", containerId];
+        await runProgram(runtime.path, args, { timeoutMs: startTimeoutMs });
+      }
     } catch (error) {
       throw driverFailed(`starting container ${containerId}`, error);
     }

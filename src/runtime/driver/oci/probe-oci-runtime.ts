@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { type CgroupLayout, containerCgroup } from "../../../lib/cgroup/cgroup-layout.ts";
 import { removeCgroup } from "../../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../../lib/clock.ts";
+import { runQuietly } from "../../process/run-quietly.ts";
 import { readText } from "../container-files.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { bootId } from "../linux/process-info.ts";
-import { runCommand } from "../run-command.ts";
 import { buildOciConfig } from "./build-oci-config.ts";
 import { gatherMachineFacts } from "./gather-facts.ts";
 import { readableComplaint } from "./oci-runtime.ts";
@@ -16,7 +16,8 @@ const missingProgram = "/kindling-probe";
 
 /**
  * Why the runtime does not work here, or undefined when it does. It is told to run a program that does not exist: a
- * runtime that gets as far as missing it has made namespaces, mounts and cgroups. Asked once per boot and binary.
+ * runtime that gets as far as missing it has made namespaces, mounts and cgroups. That it works is remembered for the
+ * boot and the binary; that it does not may be the moment's fault.
  */
 export async function probeOciRuntime(options: {
   path: string;
@@ -28,8 +29,7 @@ export async function probeOciRuntime(options: {
   const { mtimeMs, size } = await stat(path);
   const subject = `${path} ${mtimeMs} ${size} ${bootId()} ${layout.kind}`;
   const cacheFile = join(dir, `probe-${path.replaceAll("/", "_")}`);
-  const [cachedSubject, cachedAnswer] = (await readText(cacheFile))?.split("\n") ?? [];
-  if (cachedSubject === subject) return cachedAnswer || undefined;
+  if ((await readText(cacheFile)) === subject) return undefined;
 
   const id = `kindling-probe-${process.pid}`;
   const bundle = join(dir, id);
@@ -42,12 +42,11 @@ export async function probeOciRuntime(options: {
     });
     await writeFile(join(bundle, "config.json"), JSON.stringify(config));
     const args = ["--root", join(bundle, "state"), "run", "--bundle", bundle, id];
-    const { stderr, stdout } = await runCommand(path, args, { timeoutMs: 20_000 });
-    const said = `${stderr}${stdout}`.trim();
+    const { output: said } = await runQuietly(path, args, { timeoutMs: 20_000 });
     const works = said.includes(missingProgram) && /no such file|not found/i.test(said);
-    const answer = works ? undefined : readableComplaint(said) || "it said nothing";
-    await writeFile(cacheFile, `${subject}\n${answer ?? ""}`);
-    return answer;
+    if (!works) return readableComplaint(said) || "it said nothing";
+    await writeFile(cacheFile, subject);
+    return undefined;
   } finally {
     await removeCgroup(layout, containerCgroup("", id), clock);
     await rm(bundle, { recursive: true, force: true });

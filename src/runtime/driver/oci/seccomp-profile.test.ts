@@ -6,7 +6,7 @@ const namesFor = (capabilities: string[], arch = "x64") =>
 
 it("allows what programs need and nothing that changes the machine", () => {
   const names = namesFor([]);
-  for (const name of ["read", "execve", "futex", "openat", "epoll_wait", "arch_prctl"])
+  for (const name of ["read", "execve", "futex", "openat", "epoll_wait", "arch_prctl", "getrandom", "mseal"])
     expect(names).toContain(name);
   for (const name of [
     "mount",
@@ -40,6 +40,24 @@ it("lets clone make processes but no namespaces, unless SYS_ADMIN may", () => {
   expect(rules([]).map(({ names }) => names[0])).toContain("clone");
   expect(rules([])).toContainEqual({ names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: 38 });
   expect(rules(["SYS_ADMIN"]).map(({ names }) => names[0])).not.toContain("clone");
+});
+
+it.each([
+  ["AF_UNIX", 1, true],
+  ["AF_INET6", 10, true],
+  ["AF_ALG", 38, false],
+  ["AF_NFC", 39, true],
+  ["AF_VSOCK", 40, false],
+  ["AF_XDP", 44, true],
+])("%s is %i: allowed %s", (_name, family, allowed) => {
+  const { syscalls } = defaultSeccompProfile({ capabilities: [], arch: "x64" });
+  const holds: Record<string, (value: number) => boolean> = {
+    SCMP_CMP_LT: (value) => family < value,
+    SCMP_CMP_EQ: (value) => family === value,
+    SCMP_CMP_GT: (value) => family > value,
+  };
+  const rules = syscalls.filter(({ names }) => names.includes("socket"));
+  expect(rules.some(({ args = [] }) => args.every(({ op, value }) => holds[op]?.(value)))).toBe(allowed);
 });
 
 it("knows other machines", () => {

@@ -16,7 +16,8 @@ interface SeccompRule {
 
 const EPERM = 1;
 const ENOSYS = 38;
-const afVsock = 40;
+/** Address families that lead into the host's kernel rather than to a network: its ciphers, and virtual machines. */
+const [afAlg, afVsock] = [38, 40];
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET together. */
 const newNamespaces = 0x7e020000;
 /** The personalities that change nothing dangerous: default, 32 bit, UNAME26, both, and asking which it is. */
@@ -39,7 +40,10 @@ export function defaultSeccompProfile(options: {
     ...(architectures[arch] ? { architectures: architectures[arch] } : {}),
     syscalls: [
       { names: [...new Set(names)].sort(), action: "SCMP_ACT_ALLOW" },
-      allowWhen("socket", { index: 0, value: afVsock, op: "SCMP_CMP_NE" }),
+      // All around the two: rules for one call are alternatives, so "not this" and "not that" would allow both.
+      allowWhen("socket", { index: 0, value: afAlg, op: "SCMP_CMP_LT" }),
+      allowWhen("socket", { index: 0, value: afAlg + 1, op: "SCMP_CMP_EQ" }),
+      allowWhen("socket", { index: 0, value: afVsock, op: "SCMP_CMP_GT" }),
       ...personalities.map((value) => allowWhen("personality", { index: 0, value, op: "SCMP_CMP_EQ" })),
       ...(capabilities.includes("SYS_ADMIN") ? [] : cloneWithoutNamespaces),
     ],

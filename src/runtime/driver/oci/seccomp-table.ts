@@ -7,17 +7,19 @@ export const allowedAlways: Readonly<Record<string, string>> = {
   processes: `execve execveat exit exit_group fork vfork wait4 waitid waitpid kill tkill tgkill getpid getppid gettid
     getpgid getpgrp setpgid getsid setsid prctl pidfd_open pidfd_send_signal process_mrelease set_tid_address
     set_thread_area get_thread_area set_robust_list get_robust_list rseq restart_syscall pause ptrace
-    process_vm_readv process_vm_writev seccomp membarrier uname sysinfo times getrusage`,
+    process_vm_readv process_vm_writev seccomp membarrier uname sysinfo times getrusage getrandom uretprobe`,
   identity: `getuid getuid32 geteuid geteuid32 getgid getgid32 getegid getegid32 getresuid getresuid32 getresgid
     getresgid32 getgroups getgroups32 setuid setuid32 setgid setgid32 setreuid setreuid32 setregid setregid32
     setresuid setresuid32 setresgid setresgid32 setfsuid setfsuid32 setfsgid setfsgid32 setgroups setgroups32
-    capget capset umask landlock_add_rule landlock_create_ruleset landlock_restrict_self`,
+    capget capset umask landlock_add_rule landlock_create_ruleset landlock_restrict_self lsm_get_self_attr
+    lsm_list_modules lsm_set_self_attr`,
   limits: `getrlimit setrlimit ugetrlimit prlimit64 getpriority setpriority ioprio_get ioprio_set getcpu
     sched_getaffinity sched_setaffinity sched_getattr sched_setattr sched_getparam sched_setparam
     sched_getscheduler sched_setscheduler sched_get_priority_max sched_get_priority_min sched_rr_get_interval
     sched_rr_get_interval_time64 sched_yield`,
   memory: `brk mmap mmap2 munmap mremap mprotect madvise mincore msync mlock mlock2 mlockall munlock munlockall
-    remap_file_pages memfd_create memfd_secret pkey_alloc pkey_free pkey_mprotect map_shadow_stack cachestat`,
+    remap_file_pages memfd_create memfd_secret pkey_alloc pkey_free pkey_mprotect map_shadow_stack cachestat
+    mseal`,
   signals: `rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait
     rt_sigtimedwait_time64 rt_tgsigqueueinfo sigaltstack sigprocmask sigreturn signalfd signalfd4`,
   waiting: `futex futex_time64 futex_waitv futex_wake futex_wait futex_requeue poll ppoll ppoll_time64 select
@@ -36,9 +38,10 @@ export const allowedAlways: Readonly<Record<string, string>> = {
     statfs64 fstatfs fstatfs64 chdir fchdir getcwd getdents getdents64 mkdir mkdirat mknod mknodat rmdir link linkat
     symlink symlinkat readlink readlinkat unlink unlinkat rename renameat renameat2 chmod fchmod fchmodat fchmodat2
     chown chown32 fchown fchown32 fchownat lchown lchown32 utime utimes utimensat utimensat_time64 futimesat
-    name_to_handle_at inotify_init inotify_init1 inotify_add_watch inotify_rm_watch fanotify_mark`,
+    name_to_handle_at inotify_init inotify_init1 inotify_add_watch inotify_rm_watch fanotify_mark listmount
+    statmount`,
   attributes: `getxattr lgetxattr fgetxattr setxattr lsetxattr fsetxattr listxattr llistxattr flistxattr removexattr
-    lremovexattr fremovexattr`,
+    lremovexattr fremovexattr getxattrat setxattrat listxattrat removexattrat`,
   sockets: `accept accept4 bind connect listen shutdown socketcall socketpair getsockname getpeername getsockopt
     setsockopt send sendto sendmsg sendmmsg recv recvfrom recvmsg recvmmsg recvmmsg_time64`,
   systemV: `ipc msgctl msgget msgrcv msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt shmget

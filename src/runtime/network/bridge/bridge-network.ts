@@ -36,6 +36,7 @@ export async function createBridgeNetwork(options: BridgeOptions): Promise<Netwo
   const addresses = createAddressPool(join(directory, "addresses"));
   const records = createPodRecords(join(directory, "pods"), parseBridgeRecord);
   const perPod = createKeyedMutex();
+  const claims = createKeyedMutex();
   const setup = createBridgeSetup({
     settingsFile: join(directory, "bridge.json"),
     wanted: options,
@@ -50,16 +51,24 @@ export async function createBridgeNetwork(options: BridgeOptions): Promise<Netwo
     return all.flatMap(({ podId, record }) => (record ? [{ podId, ...record }] : []));
   }
 
-  async function make(pod: PodNetworkRequest, bridge: ReadyBridge): Promise<BridgeRecord> {
+  /** What the pod shall have, on disk: from here on no other pod gets it. */
+  async function claim(pod: PodNetworkRequest, { subnet }: ReadyBridge): Promise<BridgeRecord> {
     const { podId } = pod;
     const portMappings = pod.portMappings.filter(({ hostPort }) => hostPort > 0);
     await refuseUnmappable(podId, portMappings);
-    const address = await addresses.allocate(podId, bridge.subnet);
-    const ownDirectory = join(namespacesDirectory, podId);
-    const namespacePath = pod.namespacePath ?? join(ownDirectory, "net");
+    const address = await addresses.allocate(podId, subnet);
+    const namespacePath = pod.namespacePath ?? join(namespacesDirectory, podId, "net");
     const record: BridgeRecord = { state: "attaching", address, namespacePath, portMappings };
     await records.write(podId, record);
+    return record;
+  }
 
+  async function make(pod: PodNetworkRequest, bridge: ReadyBridge): Promise<BridgeRecord> {
+    const { podId } = pod;
+    // One after the other where host ports are asked for: of two pods that want the same, the second is to see the first.
+    const hasPorts = pod.portMappings.some(({ hostPort }) => hostPort > 0);
+    const record = await (hasPorts ? claims.run("host ports", () => claim(pod, bridge)) : claim(pod, bridge));
+    const { address, namespacePath, portMappings } = record;
     const link = podLinkBatch({
       podId,
       address,
@@ -69,6 +78,7 @@ export async function createBridgeNetwork(options: BridgeOptions): Promise<Netwo
       hostNamespacePath: `/proc/${process.pid}/ns/net`,
     });
     if (pod.namespacePath === undefined) {
+      const ownDirectory = join(namespacesDirectory, podId);
       await pinNamespaces({ podId, directory: ownDirectory, kinds: ["net"], ipBatch: link });
     } else {
       const input = ["link set lo up", ...link, ""].join("\n");

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { NetworkError } from "../network-error.ts";
 import { runTool } from "../run-process.ts";
-import { ipBatch, linkExists } from "./bridge-device.ts";
+import { ipBatch, linkExists, removeLink } from "./bridge-device.ts";
 import { chooseSubnet, parseRoutes } from "./choose-subnet.ts";
 import { formatSubnet, parseSubnet, type Subnet } from "./ipv4.ts";
 
@@ -21,17 +21,31 @@ export async function readOrChooseSettings(file: string, wanted: WantedBridge): 
   const kept = await readSettings(file);
   if (kept && (wanted.bridge ?? kept.bridge) === kept.bridge && !differs(wanted.subnet, kept.subnet))
     return kept;
-  const { bridge, number } = wanted.bridge ? { bridge: wanted.bridge, number: 0 } : await claimBridgeName();
+  const claimed = wanted.bridge ? { bridge: wanted.bridge, number: 0 } : await claimBridgeName();
+  try {
+    const settings = { bridge: claimed.bridge, subnet: await chooseRange(wanted, claimed) };
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(`${file}.new`, JSON.stringify({ ...settings, subnet: formatSubnet(settings.subnet) }));
+    await rename(`${file}.new`, file);
+    return settings;
+  } catch (error) {
+    // Nobody would know of it, and the next try would claim another.
+    if (!wanted.bridge) await removeLink(claimed.bridge);
+    throw error;
+  }
+}
+
+async function chooseRange(
+  wanted: WantedBridge,
+  { bridge, number }: { bridge: string; number: number },
+): Promise<Subnet> {
   const routes = await runTool("ip", ["-4", "route", "show", "table", "all"]);
   const subnet = wanted.subnet
     ? parseSubnet(wanted.subnet)
     : chooseSubnet(parseRoutes(routes, { exceptDevice: bridge }), number);
   if (!subnet || subnet.prefixLength > 29)
     throw new NetworkError("invalid", `no range of addresses for pods: ${wanted.subnet ?? "all are in use"}`);
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(`${file}.new`, JSON.stringify({ bridge, subnet: formatSubnet(subnet) }));
-  await rename(`${file}.new`, file);
-  return { bridge, subnet };
+  return subnet;
 }
 
 export function forgetSettings(file: string): Promise<void> {

@@ -1,0 +1,159 @@
+import { defaultFeatures } from "../../api/feature-gates.ts";
+import type { StatefulSet } from "../../api/objects.ts";
+import { StatusError } from "../../api/status-error.ts";
+import { createManualClock } from "../../lib/manual-clock.ts";
+import { createJudge } from "./controller-judge.fixture.ts";
+import { brokenImages, kinds, type Lag, type Shape, type Step } from "./controller-steps.fixture.ts";
+import { Crash, createSimulatedApi, type SimulatedViews } from "./simulated-api.fixture.ts";
+import { imageOf, isShown, isWell, setImage, setKey, statusOf } from "./simulated-pod.fixture.ts";
+import { statefulSetController } from "./stateful-set-controller.ts";
+
+const { signal } = new AbortController();
+
+/** A set, its controller, and the nodes that its pods run on. */
+export function createWorld(shape: Shape) {
+  const { type, policy, permanentOnly, rollingUpdate } = shape;
+  const api = createSimulatedApi();
+  const labels = { app: "web" };
+  api.put("statefulsets", {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: {
+      name: "web",
+      namespace: "default",
+      generation: 1,
+      ...(permanentOnly && { annotations: { "kindling.dev/unstick": "permanent-only" } }),
+    },
+    spec: {
+      replicas: 3,
+      serviceName: "web",
+      selector: { matchLabels: labels },
+      podManagementPolicy: policy,
+      updateStrategy: { type, rollingUpdate },
+      volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }],
+      template: {
+        metadata: { labels },
+        spec: { nodeName: "node", containers: [{ name: "c", image: "good:1" }] },
+      },
+    },
+  });
+  const judge = createJudge(shape, api);
+  let crashAtCall: number | undefined;
+  let calls = 0;
+  let views: SimulatedViews;
+  let controller: ReturnType<typeof statefulSetController>;
+
+  function onCall(call: string, when: "before" | "after"): void {
+    calls++;
+    judge[when](call);
+    if (calls === crashAtCall) throw new Crash();
+  }
+
+  function restart(lag?: Lag): void {
+    calls = 0;
+    views = api.openViews((resource) => lag?.[resource] ?? 0);
+    judge.restarted(views.informers);
+    const context = {
+      client: api.client(onCall),
+      clock: createManualClock(Date.parse("2026-01-01T00:00:00Z")),
+      features: { ...defaultFeatures, StatefulSetRecreateStrategy: true },
+      informers: views.informers,
+      recorder: () => ({ record() {} }),
+    };
+    controller = statefulSetController(context, signal);
+    controller.watch({ add() {} });
+  }
+
+  async function reconcile(crashAt?: number, lag?: Lag): Promise<void> {
+    calls = 0;
+    crashAtCall = crashAt;
+    try {
+      await controller.reconcile(setKey);
+    } catch (error) {
+      const why = error instanceof Error ? (error.cause ?? error) : error;
+      if (why instanceof Crash) restart(lag);
+      // What the API refuses is tried again; all else is a mistake of the controller's.
+      else if (!(why instanceof StatusError)) throw error;
+    }
+    crashAtCall = undefined;
+  }
+
+  function node(podKey: string, does: "start" | "fail" | "end" | "finish"): void {
+    const pod = api.get("pods", podKey);
+    if (!pod) return;
+    if (does === "finish") {
+      if (pod.metadata.deletionTimestamp) api.remove("pods", podKey);
+      return;
+    }
+    const image = imageOf(pod) ?? "";
+    const status =
+      does === "end" ? { phase: "Failed" } : statusOf(brokenImages.includes(image) ? image : does);
+    api.put("pods", { ...pod, status });
+  }
+
+  function change(edit: (set: StatefulSet) => void): void {
+    const set = structuredClone(api.get("statefulsets", setKey));
+    if (!set) return;
+    edit(set);
+    set.metadata.generation = (set.metadata.generation ?? 0) + 1;
+    api.put("statefulsets", set);
+  }
+
+  restart();
+  return {
+    api,
+    problems: judge.problems,
+    change,
+    async take(step: Step): Promise<void> {
+      switch (step.kind) {
+        case "rounds":
+          for (let i = 0; i < step.count; i++) await round();
+          return;
+        case "restart":
+          return restart(step.lag);
+        case "reconcile":
+          return reconcile(step.crashAtCall, step.restartLag);
+        case "deliver":
+          return void views.deliver(step.resource, step.changes);
+        case "node":
+          return node(`default/web-${step.ordinal}`, step.does);
+        case "image":
+          return change(({ spec }) => setImage(spec, step.image));
+        case "scale":
+          return change(({ spec }) => Object.assign(spec ?? {}, { replicas: step.replicas }));
+        case "evict": {
+          const pod = api.get("pods", `default/web-${step.ordinal}`);
+          if (!pod) return;
+          const metadata = { ...pod.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
+          return api.put("pods", { ...pod, metadata });
+        }
+      }
+    },
+    /** Until nothing happens any more. */
+    async settle(): Promise<void> {
+      for (let rounds = 0; rounds < 60; rounds++) if (!(await round())) return;
+    },
+  };
+
+  /** Everything is heard of, nodes do what they should, nothing crashes; answers whether anything happened. */
+  async function round(): Promise<boolean> {
+    const before = api.writes.length;
+    hearAll();
+    await reconcile();
+    hearAll();
+    let moved = false;
+    for (const pod of api.list("pods")) {
+      const podKey = `default/${pod.metadata.name}`;
+      const starts = !isWell(pod) && pod.status?.phase !== "Failed" && !isShown(pod);
+      if (pod.metadata.deletionTimestamp) node(podKey, "finish");
+      else if (starts) node(podKey, "start");
+      else continue;
+      moved = true;
+    }
+    return moved || api.writes.length > before;
+  }
+
+  function hearAll(): void {
+    for (const kind of kinds) views.deliver(kind, Number.POSITIVE_INFINITY);
+  }
+}

@@ -1,0 +1,107 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { emptyArchiveEnd, formatBlock, pad } from "./tar-writer.ts";
+import {
+  archive,
+  describeAsRoot,
+  directory,
+  file,
+  hardlink,
+  symlink,
+  unpackingPlace,
+} from "./unpack-layer.fixture.ts";
+
+const { unpack, outside, at } = unpackingPlace();
+
+describeAsRoot("what a layer may not say", () => {
+  const cases: [string, Buffer | (() => Buffer), string][] = [
+    ["a name that climbs", archive([file("../outside/secret")]), "leaves the root"],
+    ["a name that climbs in the middle", archive([file("a/../../outside/secret")]), "leaves the root"],
+    ["a hard link that climbs", archive([hardlink("x", "../../outside/secret")]), "leaves the root"],
+    ["a hard link to an absolute path", archive([hardlink("x", "/etc/passwd")]), "does not have"],
+    [
+      "a hard link through a link to the outside",
+      () => archive([symlink("l", outside()), hardlink("x", "l/secret")]),
+      "does not have",
+    ],
+    ["a hard link to a directory", archive([directory("d"), hardlink("x", "d")]), "does not have"],
+    ["links in a circle", archive([symlink("a", "b"), symlink("b", "a"), file("a/x")]), "circle"],
+    ["an entry below a file", archive([file("a"), file("a/b")]), "not a directory"],
+    ["a file in the place of the root", archive([file(".")]), "in the place of its root"],
+    ["a whiteout of nothing", archive([file("a/.wh.", "")]), "names nothing"],
+    ["a whiteout that climbs", archive([file("a/.wh...", "")]), "names nothing"],
+    ["a wrong checksum", archive([file("a")]).fill("z", 0, 1), "checksum"],
+    ["an entry that is cut", archive([file("a", "x".repeat(2_000))]).subarray(0, 1_000), "cut off"],
+    ["a header that is cut", archive([file("a")]).subarray(0, 300), "cut off"],
+    ["a huge extended header", formatBlock({ name: "x", size: 2_000_000_000 }, "x"), "extended header of"],
+    [
+      "a damaged extended header",
+      Buffer.concat([formatBlock({ name: "x", size: 5 }, "x"), pad(Buffer.from("99 a="))]),
+      "damaged",
+    ],
+    ["an unknown type", formatBlock({ name: "x" }, "Z"), "not known"],
+    ["a name with a NUL byte", paxPath("a\0b"), "NUL"],
+    ["a name longer than can be", archive([file("n".repeat(300))]), "cannot be"],
+    ["a path longer than can be", archive([file("d/".repeat(3_000))]), "name of"],
+    [
+      "a damaged gzip stream",
+      gzipSync(archive([file("a", "x".repeat(5_000))])).subarray(0, 40),
+      "decompressed",
+    ],
+    [
+      "a damaged zstd stream",
+      Buffer.concat([Buffer.from("28b52ffd", "hex"), Buffer.alloc(100, 0xff)]),
+      "decompressed",
+    ],
+    ["no archive at all", Buffer.alloc(2_000, "junk"), "checksum"],
+    ["an owner that cannot be", archive([file("a", "", { uid: 2 ** 33 })]), "owner"],
+  ];
+  test.each(cases)("%s", async (_name, blob, why) => {
+    const outcome = unpack(typeof blob === "function" ? blob() : blob);
+    await expect(outcome).rejects.toMatchObject({
+      code: "invalidArchive",
+      message: expect.stringMatching(why),
+    });
+  });
+
+  test("too many entries", async () => {
+    const entries = Array.from({ length: 11 }, (_, i) => file(`f${i}`, ""));
+    await expect(unpack(archive(entries), { maxEntries: 10 })).rejects.toMatchObject({ code: "tooLarge" });
+  });
+
+  test("a bomb", async () => {
+    const bomb = gzipSync(archive([file("zeros", "\0".repeat(5_000_000))]));
+    expect(bomb.length).toBeLessThan(10_000);
+    await expect(unpack(bomb, { maxBytes: 1_000_000 })).rejects.toMatchObject({ code: "tooLarge" });
+  });
+
+  test("overlayfs's own mark as a device is left out", async () => {
+    const result = await unpack(archive([{ name: "mark", type: "char", deviceMajor: 0, deviceMinor: 0 }]));
+    expect(result.skipped).toEqual(["mark"]);
+    expect(readdirSync(at())).toEqual([]);
+  });
+});
+
+describe("files with holes, as tar --sparse writes them", () => {
+  test.each(["gnu", "posix"])("in the format %s are refused by name", async (format) => {
+    writeFileSync(join(outside(), "disk.img"), "");
+    truncateSync(join(outside(), "disk.img"), 1 << 20);
+    const args = ["--sparse", `--format=${format}`, "-C", outside(), "-cf", "-", "disk.img"];
+    const blob = execFileSync("tar", args);
+    rmSync(join(outside(), "disk.img"));
+    await expect(unpack(blob)).rejects.toThrow('has a sparse file ("disk.img"); make the layer without');
+  });
+});
+
+function paxPath(path: string): Buffer {
+  const record = Buffer.from(`${` path=${path}\n`.length + 2} path=${path}\n`);
+  return Buffer.concat([
+    formatBlock({ name: "pax", size: record.length }, "x"),
+    pad(record),
+    formatBlock({ name: "short" }, "0"),
+    emptyArchiveEnd,
+  ]);
+}

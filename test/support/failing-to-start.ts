@@ -1,0 +1,40 @@
+import type { ConfigMap, Pod } from "../../src/api/objects.ts";
+import { conditionOf, type KubeletNode } from "./kubelet-node.ts";
+
+/** KEP-3815's condition. */
+export const failingToStart = "FailingToStart";
+
+export const isFailing = (pod: Pod) => conditionOf(pod, failingToStart)?.status === "True";
+
+/** Of all its conditions, by type. */
+export const statusesOf = (pod: Pod) =>
+  Object.fromEntries((pod.status?.conditions ?? []).map(({ type, status }) => [type, status]));
+
+export const waitingOf = (pod: Pod) => pod.status?.containerStatuses?.[0]?.state?.waiting;
+
+/** As the proposal lists them for a pod whose containers cannot be started. */
+export const stuckConditions = {
+  Initialized: "True",
+  Ready: "False",
+  ContainersReady: "False",
+  PodScheduled: "True",
+  PodReadyToStartContainers: "True",
+};
+
+export function makeConfigMap(
+  node: KubeletNode,
+  name: string,
+  data: Record<string, string>,
+): Promise<ConfigMap> {
+  return node.client.create("configmaps", {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace: "default" },
+    data,
+  });
+}
+
+/** An environment with a key of a config map. */
+export function fromConfigMap(name: string, key: string) {
+  return [{ name: "SPECIAL", valueFrom: { configMapKeyRef: { name, key } } }];
+}
