@@ -112,9 +112,9 @@ describeWithTool("busybox", "a pod's life on our runtime, as its phase and condi
         },
       );
     await say("True");
-    await node.until("gated", isReady, 5_000);
+    await node.until("gated", isReady);
     await say("False");
-    await node.until("gated", (pod) => !isReady(pod), 5_000);
+    await node.until("gated", (pod) => !isReady(pod));
   });
 
   test("a runtime class whose handler the runtime does not have keeps the pod waiting, with the reason", async () => {

@@ -50,3 +50,10 @@ export async function runKindling(
   const exit = new Promise<number | null>((resolve) => child.once("close", resolve));
   return { child, output, exit };
 }
+
+/** Runs it to its end. */
+export async function kindling(...args: string[]) {
+  const { exit, output } = await runKindling(args);
+  const code = await exit;
+  return { code, ...output };
+}

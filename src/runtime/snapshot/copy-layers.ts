@@ -34,17 +34,24 @@ export async function copyLayers(options: {
       const real = tree.locate(path);
       if (real !== undefined) tree.clear(real);
     }
-    await copyTree(join(layersDirectory, layer.name, "fs"), target);
+    const root = join(layersDirectory, layer.name, "fs");
+    const attributed = new Set(layer.attributed);
+    // Paths of layers have one character per byte.
+    const pathOf = (file: string) => Buffer.from(file.slice(root.length + 1)).toString("latin1");
+    await copyTree(root, target, (file) => attributed.has(pathOf(file)));
   }
 }
 
-async function copyTree(from: string, to: string): Promise<void> {
+type HasXattrs = (file: string) => boolean;
+
+async function copyTree(from: string, to: string, hasXattrs: HasXattrs): Promise<void> {
   const found = await lstat(from);
-  for await (const { name } of await opendir(from)) await copyEntry(join(from, name), join(to, name));
+  for await (const { name } of await opendir(from))
+    await copyEntry(join(from, name), join(to, name), hasXattrs);
   await copyAttributes(found, to);
 }
 
-async function copyEntry(from: string, to: string): Promise<void> {
+async function copyEntry(from: string, to: string, hasXattrs: HasXattrs): Promise<void> {
   const found = await lstat(from);
   const isMark = found.isCharacterDevice() && found.rdev === 0;
   if (isMark) return;
@@ -52,12 +59,17 @@ async function copyEntry(from: string, to: string): Promise<void> {
   if (found.isDirectory()) {
     if (present && !present.isDirectory()) await rm(to, { force: true });
     if (!present?.isDirectory()) await mkdir(to);
-    return copyTree(from, to);
+    return copyTree(from, to, hasXattrs);
   }
   if (present) await rm(to, { recursive: true, force: true });
-  if (found.isFile()) await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-  else if (found.isSymbolicLink()) await symlink(await readlink(from), to);
-  else await runProgram("cp", ["-a", "--", from, to]);
+  if (found.isSymbolicLink()) await symlink(await readlink(from), to);
+  else if (found.isFile() && !hasXattrs(from))
+    await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  else {
+    // With all that it has; a change of owner behind that would take file capabilities away.
+    await runProgram("cp", ["-a", "--reflink=auto", "--", from, to]);
+    return;
+  }
   await copyAttributes(found, to);
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -76,6 +76,18 @@ describeAsRoot("what a layer may not say", () => {
     const bomb = gzipSync(archive([file("zeros", "\0".repeat(5_000_000))]));
     expect(bomb.length).toBeLessThan(10_000);
     await expect(unpack(bomb, { maxBytes: 1_000_000 })).rejects.toMatchObject({ code: "tooLarge" });
+  });
+
+  test("a name that ends in a slash hides no entries in the file's bytes", async () => {
+    const hidden = archive([file("hidden")]).toString("latin1");
+    await unpack(archive([file("shown/", hidden)]));
+    expect(readdirSync(at())).toEqual(["shown"]);
+    expect(statSync(at("shown")).size).toBe(hidden.length);
+  });
+
+  test("a slash alone makes a directory where there were no types yet", async () => {
+    await unpack(Buffer.concat([formatBlock({ name: "old/", mode: 0o755 }, "\0"), emptyArchiveEnd]));
+    expect(statSync(at("old")).isDirectory()).toBe(true);
   });
 
   test("overlayfs's own mark as a device is left out", async () => {

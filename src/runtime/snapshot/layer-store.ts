@@ -13,6 +13,8 @@ export interface Layer {
   readonly whiteouts: readonly string[];
   readonly opaque: readonly string[];
   readonly implicit: readonly string[];
+  /** Files with extended attributes; layers of earlier versions do not say. */
+  readonly attributed?: readonly string[];
   readonly createdAtMs: number;
   /** The boot in which it was written, until it is known to be on disk. */
   readonly unsyncedBoot?: string;
@@ -64,7 +66,7 @@ export async function openLayerStore(options: { dataDir: string; bootId: string 
         await rm(staging, { recursive: true, force: true });
         return existing;
       }
-      const { diffId, bytes, entries, whiteouts, opaque, implicit } = result;
+      const { diffId, bytes, entries, whiteouts, opaque, implicit, attributed } = result;
       const layer: Layer = {
         name: (nextName++).toString(36),
         diffId,
@@ -73,6 +75,7 @@ export async function openLayerStore(options: { dataDir: string; bootId: string 
         whiteouts,
         opaque,
         implicit,
+        attributed,
         createdAtMs: now,
         unsyncedBoot: options.bootId,
       };

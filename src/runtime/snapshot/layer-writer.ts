@@ -32,6 +32,8 @@ export interface LayerFacts {
   readonly implicit: readonly string[];
   /** Device nodes and extended attributes that this machine does not let us make. */
   readonly skipped: readonly string[];
+  /** Files with extended attributes. */
+  readonly attributed: readonly string[];
 }
 
 export interface LayerWriter extends TarSink {
@@ -55,6 +57,7 @@ export function createLayerWriter(options: {
   const opaque = new Set<string>();
   const directoryTimes = new Map<string, number>();
   const skipped: string[] = [];
+  const attributed: string[] = [];
   /** Of directories: set at the end, files' at once, before anything is linked to them. */
   const directoryXattrs = new Map<string, ReadonlyMap<string, Buffer>>();
   let entries = 0;
@@ -217,7 +220,8 @@ export function createLayerWriter(options: {
       futimesSync(fd, entry.mtimeMs / 1_000, entry.mtimeMs / 1_000);
       open = undefined;
       closeSync(fd);
-      if (entry.xattrs.size > 0 && !applyXattrs(root, real, entry.xattrs)) skipped.push(real);
+      if (entry.xattrs.size > 0)
+        (applyXattrs(root, real, entry.xattrs) ? attributed : skipped).push(real);
     },
     finish() {
       for (const [path, xattrs] of directoryXattrs) if (!applyXattrs(root, path, xattrs)) skipped.push(path);
@@ -230,6 +234,7 @@ export function createLayerWriter(options: {
         opaque: [...opaque],
         implicit: [...tree.implicit],
         skipped,
+        attributed,
       };
     },
     dispose() {

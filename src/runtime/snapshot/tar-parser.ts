@@ -82,8 +82,9 @@ export function createTarParser(sink: TarSink): TarParser {
         `has an entry of type ${shown} (${JSON.stringify(header.name)}), which is not known`,
       );
     }
-    // Old archives mark a directory by a slash at the end of its name alone.
-    const isDirectory = type === "file" && header.name.endsWith("/");
+    // Archives from before there were types mark a directory by a slash at the end of its name. Others would take what
+    // follows for the file's bytes, and see no entries that are hidden there.
+    const isDirectory = header.typeFlag === "\0" && header.name.endsWith("/");
     const size = type === "file" && !isDirectory ? header.size : 0;
     sink.entry({ ...header, type: isDirectory ? "directory" : type, size, xattrs });
     if (size > 0)

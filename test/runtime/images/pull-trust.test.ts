@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { serveBlob, startFakeRegistry } from "../../support/fake-registry.ts";
@@ -43,27 +44,22 @@ describe("lies", () => {
 describe("authorization", () => {
   const basic = `Basic ${Buffer.from("me:secret").toString("base64")}`;
 
+  /** Answers what comes without it. */
+  function demandBasic({ headers }: IncomingMessage, response: ServerResponse): boolean {
+    if (headers.authorization === basic) return false;
+    response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
+    return true;
+  }
+
   test("basic", async () => {
-    const { reference } = await start({
-      handle: (request, response) => {
-        if (request.headers.authorization === basic) return false;
-        response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
-        return true;
-      },
-    });
+    const { reference } = await start({ handle: demandBasic });
     await expect(pull({ reference })).rejects.toMatchObject({ code: "unauthorized" });
     const auth = { username: "me", password: "secret" };
     expect(await pull({ reference, auth })).toHaveLength(1);
   });
 
   test("basic, as docker's configuration file has it, also when it was written since the start", async () => {
-    const { reference, host } = await start({
-      handle: (request, response) => {
-        if (request.headers.authorization === basic) return false;
-        response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
-        return true;
-      },
-    });
+    const { reference, host } = await start({ handle: demandBasic });
     await expect(pull({ reference })).rejects.toMatchObject({ code: "unauthorized" });
     const auths = { [`http://${host}/v2/`]: { auth: basic.slice("Basic ".length) } };
     await writeFile(join(registry.fixture.dataDir, "no-docker-config.json"), JSON.stringify({ auths }));
@@ -113,10 +109,7 @@ describe("authorization", () => {
     try {
       const { reference } = await start({
         handle: (request, response) => {
-          if (request.headers.authorization !== basic) {
-            response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();
-            return true;
-          }
+          if (demandBasic(request, response)) return true;
           if (!isLayer(request.url)) return false;
           response.writeHead(307, { location: `http://${store.host}/somewhere` }).end();
           return true;
