@@ -103,7 +103,7 @@ async function measure(): Promise<void> {
 }
 
 /** A second apart, so that each finds something new. */
-async function timeScrapes(scrape: (accept: string) => Promise<unknown>, accept: string): Promise<number[]> {
+async function timeScrapes(scrape: (accept: string) => unknown, accept: string): Promise<number[]> {
   const times: number[] = [];
   for (let i = 0; i < 10; i++) {
     await systemClock.sleep(1_000);

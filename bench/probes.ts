@@ -2,7 +2,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
-import { Registry } from "prom-client";
 import { defaultFeatures } from "../src/api/feature-gates.ts";
 import type { Pod, Probe } from "../src/api/objects.ts";
 import { createProber } from "../src/kubelet/probe/create-prober.ts";
@@ -11,6 +10,7 @@ import type { ProbeHandler } from "../src/kubelet/probe/handler/probe-handler.ts
 import { createProbeMetrics } from "../src/kubelet/probe/probe-metrics.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { silentLogger } from "../src/lib/logger.ts";
+import { createMetrics } from "../src/lib/metrics.ts";
 import { printTable } from "./support/print-table.ts";
 
 const { values: args } = parseArgs({
@@ -57,7 +57,7 @@ async function measure(probe: Probe, handlers: ProbeHandler): Promise<Measuremen
     features: defaultFeatures,
     kubeletStartedAtMs: 0,
     random: Math.random,
-    metrics: createProbeMetrics(new Registry()),
+    metrics: createProbeMetrics(createMetrics()),
     logger: silentLogger,
   });
   for (let index = 0; index < count; index++) {

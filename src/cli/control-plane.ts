@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { ControlPlaneOptions } from "../cluster/control-plane.ts";
 import { findPortHolder } from "../cluster/find-port-holder.ts";
+import { untilAborted } from "../lib/until-aborted.ts";
 import { explainStart } from "./explain-start.ts";
 import { featureGatesOption } from "./feature-gates-option.ts";
 import { listenOption } from "./listen-option.ts";
@@ -49,7 +50,7 @@ export async function runControlPlane<Started extends { close(): Promise<void> }
       throw await explainStart(error, { dataDir: resolve(dataDir), holderOf: findPortHolder });
     });
     process.stdout.write(announce(started));
-    if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
+    await untilAborted(signal);
     await started.close();
   });
 }

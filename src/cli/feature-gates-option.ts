@@ -6,7 +6,7 @@ import { messageOf } from "../lib/message-of.ts";
 export const featureGatesOption = () =>
   new Option("--feature-gates <list>", "switch features: Name=true,Other=false")
     .argParser(parseOption)
-    .default(defaultFeatures, "all on");
+    .default(defaultFeatures, "as kindling features lists them");
 
 function parseOption(text: string): Features {
   try {

@@ -1,6 +1,5 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Registry } from "prom-client";
 import type { Features } from "../api/feature-gates.ts";
 import type { Client } from "../client/client.ts";
 import { createEventRecorder } from "../client/event-recorder.ts";
@@ -9,6 +8,7 @@ import type { CriClient } from "../cri/cri-client.ts";
 import { type BackoffPolicy, retry } from "../lib/backoff.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { createMetrics } from "../lib/metrics.ts";
 import { openPodCgroups } from "./cgroup/open-pod-cgroups.ts";
 import { readCgroupDriver } from "./cgroup/read-cgroup-driver.ts";
 import type { KubeletConfiguration } from "./configuration/kubelet-configuration.ts";
@@ -95,7 +95,7 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
   });
   const observer = createPodObserver({ ...common, dataDirectory: dataDir });
   const notes = createStartupNotes({ dataDirectory: dataDir, logger });
-  const registry = new Registry();
+  const metrics = createMetrics();
   const prober = createProber({
     ...common,
     handlers: options.probeHandler ?? createHandlers(cri),
@@ -103,7 +103,7 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
     notes,
     kubeletStartedAtMs: clock.now(),
     random: Math.random,
-    metrics: createProbeMetrics(registry),
+    metrics: createProbeMetrics(metrics),
     hostIp: () => node().hostIps[0],
   });
   const images = createImagePuller({
@@ -161,7 +161,7 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
     writer,
     progress: images,
     probes: prober,
-    metrics: registry,
+    metrics,
     logsDirectory: join(dataDir, "logs"),
   });
   const nodeStatus = createNodeStatusUpdater({

@@ -53,7 +53,8 @@ test("a pod has one worker, which is told what is new, until it has finished", a
   expect([workers.has("u-1"), workers.list()]).toEqual([true, [pod]]);
   now.finish();
   await expect.poll(() => workers.has("u-1")).toBe(false);
-  expect([told.length, log]).toEqual([3, []]);
+  // Its signal has let go of the kubelet's.
+  expect([told.length, log, now.signal.aborted]).toEqual([3, [], true]);
 });
 
 test("a worker that fails is replaced after a while by one that knows what has come meanwhile", async () => {

@@ -4,6 +4,7 @@ import { retry } from "../lib/backoff.ts";
 import { createChildAbort } from "../lib/child-abort.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { untilAborted } from "../lib/until-aborted.ts";
 import { retryPolicy } from "./pod/plan-retry.ts";
 import type { PodSubject, PodWorker } from "./pod/pod-worker.ts";
 import type { EarlyEnding } from "./status/status-facts.ts";
@@ -121,9 +122,7 @@ export function createPodWorkers({ createWorker, clock, logger }: PodWorkersOpti
       await Promise.race([entry.ended, entry.finished]);
     },
     async run(signal) {
-      if (!signal.aborted) {
-        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      }
+      await untilAborted(signal);
       stopping.abort(signal.reason);
       await Promise.all([...entries.values()].map(({ finished }) => finished));
     },

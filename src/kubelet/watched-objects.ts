@@ -3,6 +3,7 @@ import { createInformer, type Informer } from "../client/informer.ts";
 import { isNotFound } from "../client/status-errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { untilAborted } from "../lib/until-aborted.ts";
 
 /** Single objects of one resource, each with a watch of its own as long as some pod names it. */
 export interface WatchedObjects<T> {
@@ -124,10 +125,7 @@ export function createWatchedObjects<Name extends "configmaps" | "secrets">(
     async run(signal) {
       running = signal;
       for (const entry of entries.values()) start(entry);
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        else signal.addEventListener("abort", () => resolve(), { once: true });
-      });
+      await untilAborted(signal);
       for (const { stop } of entries.values()) stop.abort(signal.reason);
       await Promise.all(watches);
     },

@@ -6,12 +6,12 @@ test("counters, by their labels", () => {
   const tries = { name: "tries_total", help: "Tries" };
   metrics.counter(tries, { result: "good" }).add();
   metrics.counter(tries, { result: 'with "quotes" \\ and\nlines' });
-  metrics.counter(tries, { result: "good" }).add();
+  metrics.counter(tries, { result: "good" }).add(2);
   expect(metrics.text()).toBe(
     [
       "# HELP tries_total Tries",
       "# TYPE tries_total counter",
-      'tries_total{result="good"} 2',
+      'tries_total{result="good"} 3',
       'tries_total{result="with \\"quotes\\" \\\\ and\\nlines"} 0',
       "",
     ].join("\n"),
@@ -42,6 +42,34 @@ test("gauges are read when somebody asks, and only as long as they are there", (
   expect(metrics.text().split("\n").slice(2)).toEqual(['depth{name="a"} 3', "depth 7", ""]);
   remove();
   expect(metrics.text().split("\n").slice(2)).toEqual(["depth 7", ""]);
+});
+
+test("what somebody else counts is a counter, too", () => {
+  const metrics = createMetrics();
+  metrics.total({ name: "sent_total", help: "Sent" }, () => [[{}, 5]]);
+  expect(metrics.text().split("\n").slice(1)).toEqual(["# TYPE sent_total counter", "sent_total 5", ""]);
+});
+
+test("a series that is removed begins anew, and its old cell counts for nobody", () => {
+  const metrics = createMetrics();
+  const tries = { name: "tries_total", help: "Tries" };
+  const old = metrics.counter(tries, { of: "a" });
+  metrics.counter(tries, { of: "b" });
+  metrics.remove(tries, { of: "a" });
+  metrics.remove({ name: "other" }, {});
+  old.add();
+  expect(metrics.text().split("\n").slice(2)).toEqual(['tries_total{of="b"} 0', ""]);
+  metrics.counter(tries, { of: "a" }).add();
+  expect(metrics.text()).toContain('tries_total{of="a"} 1');
+});
+
+test("some of them, by their names", () => {
+  const metrics = createMetrics();
+  metrics.counter({ name: "a_total", help: "A" });
+  metrics.counter({ name: "b_total", help: "B" });
+  expect(metrics.text((name) => name.startsWith("b_"))).toBe(
+    "# HELP b_total B\n# TYPE b_total counter\nb_total 0\n",
+  );
 });
 
 test("buckets read as they are written", () => {

@@ -1,3 +1,5 @@
+import { formatLabels } from "./format-labels.ts";
+
 /**
  * Counts for Prometheus. Whoever counts holds a cell and adds to its number: nothing is looked up, made text or
  * measured before somebody reads.
@@ -6,10 +8,14 @@ export interface Metrics {
   /** The same cell for the same name and labels. */
   counter(metric: Metric, labels?: Labels): Counter;
   histogram(metric: Metric & { readonly buckets: readonly number[] }, labels?: Labels): Histogram;
+  /** Forgets a series: whoever still holds its cell counts for nobody. */
+  remove(metric: Pick<Metric, "name">, labels: Labels): void;
   /** Values that are read when somebody asks, until the returned function is called. */
   gauge(metric: Metric, read: () => Iterable<Sample>): () => void;
-  /** In Prometheus' text format. */
-  text(): string;
+  /** Likewise, for what somebody else counts. */
+  total(metric: Metric, read: () => Iterable<Sample>): () => void;
+  /** In Prometheus' text format; all of them unless told which, by their names. */
+  text(isWanted?: (name: string) => boolean): string;
 }
 
 interface Metric {
@@ -21,7 +27,7 @@ type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
 
 export interface Counter {
-  add(): void;
+  add(by?: number): void;
 }
 
 export interface Histogram {
@@ -30,9 +36,14 @@ export interface Histogram {
 
 interface Family extends Metric {
   readonly type: "counter" | "histogram" | "gauge";
-  readonly cells: Map<string, Counter | Histogram>;
-  /** The lines of each series. */
-  readonly renders: Set<() => Iterable<string>>;
+  readonly series: Map<string, Series>;
+  /** Those that are read when somebody asks. */
+  readonly reads: Set<() => Iterable<Sample>>;
+}
+
+interface Series<Cell = Counter | Histogram> {
+  readonly cell: Cell;
+  lines(): Iterable<string>;
 }
 
 export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
@@ -43,61 +54,73 @@ export function createMetrics(): Metrics {
   function familyOf({ name, help }: Metric, type: Family["type"]): Family {
     const known = families.get(name);
     if (known) return known;
-    const family: Family = { name, help, type, cells: new Map(), renders: new Set() };
+    const family: Family = { name, help, type, series: new Map(), reads: new Set() };
     families.set(name, family);
     return family;
   }
 
   function cellOf<Cell extends Counter | Histogram>(
-    { cells, renders }: Family,
+    { series }: Family,
     labels: Labels,
-    create: (labels: string) => { cell: Cell; render: () => Iterable<string> },
+    create: (labels: string) => Series<Cell>,
   ): Cell {
     const text = formatLabels(labels);
-    const known = cells.get(text);
+    const known = series.get(text);
     // A family has cells of one kind.
-    if (known) return known as Cell;
-    const { cell, render } = create(text);
-    cells.set(text, cell);
-    renders.add(render);
-    return cell;
+    if (known) return known.cell as Cell;
+    const created = create(text);
+    series.set(text, created);
+    return created.cell;
   }
+
+  const readAs = (type: Family["type"]) => (metric: Metric, read: () => Iterable<Sample>) => {
+    const { reads } = familyOf(metric, type);
+    reads.add(read);
+    return () => void reads.delete(read);
+  };
 
   return {
     counter: (metric, labels = {}) =>
       cellOf(familyOf(metric, "counter"), labels, (text) => createCounter(metric.name, text)),
     histogram: (metric, labels = {}) =>
       cellOf(familyOf(metric, "histogram"), labels, (text) => createHistogram(metric, text)),
-    gauge(metric, read) {
-      const { renders } = familyOf(metric, "gauge");
-      const render = () =>
-        Array.from(read(), ([labels, value]) => line(metric.name, formatLabels(labels), value));
-      renders.add(render);
-      return () => void renders.delete(render);
-    },
-    text: () =>
+    remove: ({ name }, labels) => void families.get(name)?.series.delete(formatLabels(labels)),
+    gauge: readAs("gauge"),
+    total: readAs("counter"),
+    text: (isWanted = () => true) =>
       [...families.values()]
-        .flatMap(({ name, help, type, renders }) => [
-          `# HELP ${name} ${help}`,
-          `# TYPE ${name} ${type}`,
-          ...[...renders].flatMap((render) => [...render()]),
-        ])
+        .filter(({ name }) => isWanted(name))
+        .flatMap(familyLines)
         .map((text) => `${text}\n`)
         .join(""),
   };
 }
 
-function createCounter(name: string, labels: string) {
-  let count = 0;
-  const cell: Counter = {
-    add() {
-      count++;
-    },
-  };
-  return { cell, render: () => [line(name, labels, count)] };
+function familyLines({ name, help, type, series, reads }: Family): string[] {
+  return [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} ${type}`,
+    ...[...series.values()].flatMap(({ lines }) => [...lines()]),
+    ...[...reads].flatMap((read) =>
+      Array.from(read(), ([labels, value]) => line(name, formatLabels(labels), value)),
+    ),
+  ];
 }
 
-function createHistogram({ name, buckets }: { name: string; buckets: readonly number[] }, labels: string) {
+function createCounter(name: string, labels: string): Series<Counter> {
+  let count = 0;
+  const cell: Counter = {
+    add(by = 1) {
+      count += by;
+    },
+  };
+  return { cell, lines: () => [line(name, labels, count)] };
+}
+
+function createHistogram(
+  { name, buckets }: { name: string; buckets: readonly number[] },
+  labels: string,
+): Series<Histogram> {
   const counts = new Array<number>(buckets.length + 1).fill(0);
   let sum = 0;
   const cell: Histogram = {
@@ -110,7 +133,7 @@ function createHistogram({ name, buckets }: { name: string; buckets: readonly nu
       sum += real;
     },
   };
-  function* render() {
+  function* lines() {
     const others = labels === "" ? "" : `${labels},`;
     let count = 0;
     for (const [i, inBucket] of counts.entries()) {
@@ -120,7 +143,7 @@ function createHistogram({ name, buckets }: { name: string; buckets: readonly nu
     yield line(`${name}_sum`, labels, sum);
     yield line(`${name}_count`, labels, count);
   }
-  return { cell, render };
+  return { cell, lines };
 }
 
 /** As many buckets as told, each so many times as wide as the one before. */
@@ -131,14 +154,4 @@ export function exponentialBuckets(first: number, factor: number, count: number)
 
 function line(name: string, labels: string, value: number): string {
   return labels === "" ? `${name} ${value}` : `${name}{${labels}} ${value}`;
-}
-
-function formatLabels(labels: Labels): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, escapeCharacter)}"`)
-    .join(",");
-}
-
-function escapeCharacter(character: string): string {
-  return character === "\n" ? "\\n" : `\\${character}`;
 }

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { Registry } from "prom-client";
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Metrics } from "../lib/metrics.ts";
 import type { Store } from "../store/store.ts";
 import type { MonitorConfiguration } from "./configuration/monitor-configuration.ts";
 import { createFeed } from "./feed/create-feed.ts";
@@ -28,7 +28,7 @@ export interface MonitorServiceDeps {
   /** The cluster's address, as the page shows it. */
   readonly server: string;
   /** Adds metrics of whoever runs it. */
-  registerMetrics?(registry: Registry): void;
+  registerMetrics?(metrics: Metrics): void;
 }
 
 export interface MonitorService {
@@ -67,12 +67,12 @@ export async function createMonitorService(deps: MonitorServiceDeps): Promise<Mo
 
   const traces = otlp && createTraceExporter({ ...otlp, clock, logger });
   if (traces) {
-    registerTraceMetrics(metrics.registry, traces);
+    registerTraceMetrics(metrics.small, traces);
     monitor.onSignal(traces.observe);
   }
   const feed = createFeed({ monitor, client, clock, logger, server: deps.server, slos: slos.views });
-  registerFeedMetrics(metrics.registry, feed);
-  deps.registerMetrics?.(metrics.registry);
+  registerFeedMetrics(metrics.small, feed);
+  deps.registerMetrics?.(metrics.small);
 
   return {
     monitor,

@@ -55,7 +55,7 @@ describeInBrowser("who is not on loopback logs in", () => {
           yield JSON.stringify({ kind: "snapshot", ...sampleFeed(Date.now()) });
           await new Promise((resolve) => signal.addEventListener("abort", resolve));
         },
-        scrape: async () => ({ contentType: "text/plain", body: "" }),
+        scrape: () => ({ contentType: "text/plain", body: "" }),
         report: () => ({}),
       },
     });

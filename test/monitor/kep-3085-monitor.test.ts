@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { tmpdir } from "node:os";
+import { describe, expect, test } from "vitest";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -6,87 +7,16 @@ import type {
   RuntimeClass,
   Secret,
 } from "../../src/api/objects.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
-import type { StartSignal } from "../../src/monitor/measure/start-signal.ts";
-import { createMonitor, type Monitor } from "../../src/monitor/monitor.ts";
-import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { conditionOf } from "../support/kubelet-node.ts";
+import { secondsOf, useMonitors } from "../support/running-monitor.ts";
+import { condition, containers } from "../support/sandbox-condition.ts";
 import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = temporaryFolder();
 // A container whose sandbox was lost twice is not kept waiting for ten seconds.
 const fixture = useSimulatedNode({ config: { crashLoopBackOff: { maxContainerRestartPeriod: "1s" } } });
-const containers = [{ name: "c", image: "web:1" }];
-const condition = "PodReadyToStartContainers";
-
-interface RunningMonitor {
-  readonly monitor: Monitor;
-  /** Of one pod, each as `kind …`. */
-  of(pod: string): readonly string[];
-  signals(pod: string): readonly StartSignal[];
-  stop(): Promise<void>;
-}
-
-const running: RunningMonitor[] = [];
-afterEach(async () => {
-  for (const each of running.splice(0)) await each.stop();
-});
-
-/** A monitor on a data directory of its own, over the network as anybody's. */
-async function startMonitor(directory: string, stuckAfterSeconds = 300): Promise<RunningMonitor> {
-  const store = await openLmdbStore({ directory: `${folder}/${directory}` });
-  const client = await connectCluster({ kubeconfig: fixture.node.server.kubeconfig });
-  const options = { stuckAfterSeconds, chosenLabels: ["team"], chosenAnnotations: [] };
-  const monitor = createMonitor({ client, clock: systemClock, logger: silentLogger, store, options });
-  const told: StartSignal[] = [];
-  monitor.onSignal((signal) => told.push(signal));
-  const stopping = new AbortController();
-  const done = monitor.run(stopping.signal);
-  let stopped: Promise<void> | undefined;
-  const signals = (pod: string) => told.filter(({ start }) => start.pod.name === pod);
-  const self: RunningMonitor = {
-    monitor,
-    signals,
-    of: (pod) => signals(pod).map(say),
-    stop() {
-      stopped ??= (async () => {
-        stopping.abort(new Error("the test stops the monitor"));
-        await done;
-        client.close();
-        await store.close();
-      })();
-      return stopped;
-    },
-  };
-  running.push(self);
-  await monitor.synced;
-  return self;
-}
-
-function say(signal: StartSignal): string {
-  switch (signal.kind) {
-    case "stage":
-    case "stuck":
-    case "abandoned":
-      return `${signal.kind} ${signal.stage}`;
-    case "sandbox":
-      return signal.first ? "first sandbox" : "sandbox again";
-    case "unknown":
-      return `unknown ${signal.what}`;
-    case "user-error":
-      return `user error ${signal.reason}`;
-    default:
-      return signal.kind;
-  }
-}
-
-function secondsOf(signals: readonly StartSignal[], what: string): number | undefined {
-  const found = signals.find((signal) => say(signal) === what);
-  return found && "seconds" in found ? found.seconds : undefined;
-}
+const startMonitorOn = useMonitors();
+const startMonitor = (name: string, stuckAfterSeconds?: number) =>
+  startMonitorOn(name, { kubeconfig: fixture.node.server.kubeconfig, stuckAfterSeconds });
 
 /** What the pod's own conditions say. */
 function sandboxSeconds(pod: Pod): number {
@@ -291,7 +221,7 @@ async function bindClaim(name: string, storageClassName: string): Promise<void> 
       accessModes,
       storageClassName,
       capacity: { storage: "1Gi" },
-      hostPath: { path: folder },
+      hostPath: { path: tmpdir() },
       claimRef: { namespace: "default", name },
     },
   } as PersistentVolume);

@@ -29,7 +29,7 @@ async function createMetrics() {
   const slos = createSloTracker({ objectives, clock, starting: () => [] });
   registerSloMetrics(metrics, slos);
   const endpoint = "http://127.0.0.1:1/v1/traces";
-  registerTraceMetrics(metrics.registry, createTraceExporter({ endpoint, clock, logger: silentLogger }));
+  registerTraceMetrics(metrics.small, createTraceExporter({ endpoint, clock, logger: silentLogger }));
   return {
     scrape: metrics.scrape,
     observe(signal: StartSignal) {

@@ -20,7 +20,7 @@ async function* messages(signal: AbortSignal): AsyncGenerator<string> {
 
 const parts: MonitorParts = {
   follow: messages,
-  scrape: async (accept) => ({ contentType: "text/plain; version=0.0.4", body: `# accept ${accept}\n` }),
+  scrape: (accept) => ({ contentType: "text/plain; version=0.0.4", body: `# accept ${accept}\n` }),
   report: () => ({ slos: [{ name: "fast" }] }),
 };
 

@@ -85,7 +85,7 @@ describe("KEP-3085 objectives, on a real cluster", () => {
   const { signal } = new AbortController();
   const report = () => fetchSloReport({ url, signal });
 
-  test("3085-13: a pod whose runtime never gets its sandbox breaches the objective, and the runtime stands out", async () => {
+  test("3085-13: a pod whose runtime never gets its sandbox breaches the objective, and the runtime stands out in report and metrics", async () => {
     await expect.poll(report, { timeout: 60_000 }).toMatchObject([
       { name: "sandboxes", good: 3, total: 4, budgetLeft: -1.5, burnRate: 2.5 },
       { name: "starts", good: 3, total: 3, budgetLeft: 1, breaches: [] },
@@ -97,6 +97,11 @@ describe("KEP-3085 objectives, on a real cluster", () => {
       /^sandboxes +breached +75% +90% +-150% +2\.5x +1\/4 +90% of first sandboxes succeed/m,
     );
     expect(text).toMatch(/sandboxes: breaches are mostly of\n.*\n {2}RuntimeClass microvm +1 of 1\n/);
+    const metrics = await (await fetch(new URL("/metrics", url))).text();
+    expect(metrics).toContain('kindling_slo_error_budget_left_ratio{slo="sandboxes"} -1.5');
+    expect(metrics).toContain(
+      'kindling_slo_class_events_total{slo="sandboxes",dimension="RuntimeClass",class="microvm",result="bad"} 1',
+    );
   });
 
   test("3085-13: a monitor that starts again still knows, and counts nothing twice", async () => {
@@ -114,7 +119,7 @@ describe("KEP-3085 objectives, on a real cluster", () => {
   });
 
   describeWithTool("prometheus", "scraped by a real Prometheus", () => {
-    test("3085-12: answers story 1: first sandboxes by RuntimeClass, budget, and what breaches it", async () => {
+    test("3085-12 3085-13: answers story 1: first sandboxes by RuntimeClass, budget, and what breaches it", async () => {
       const prometheus = await startPrometheus({ target: new URL(url).host });
       try {
         const query = async (label: string, expression: string) =>

@@ -87,7 +87,7 @@ beforeEach(async () => {
     listen: { host: "127.0.0.1", port: 0 },
     parts: {
       follow: feed.follow,
-      scrape: async () => ({ contentType: "text/plain", body: "" }),
+      scrape: () => ({ contentType: "text/plain", body: "" }),
       report: () => ({}),
     },
   });

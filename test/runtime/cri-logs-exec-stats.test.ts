@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { status as codes } from "@grpc/grpc-js";
@@ -69,6 +70,17 @@ describeWithDrivers("CRI: what is told of what runs", ({ client, runtime }) => {
       },
     });
     expect((await statusOf(client(), containerId)).resources?.linux?.cpuQuota).toBe(50_000n);
+    await client().runtime.removePodSandbox({ podSandboxId: sandbox });
+  });
+
+  test("exec-sync: what a command leaves running in the background costs no descriptors", async () => {
+    const sandbox = await runSandbox(client());
+    const containerId = await runContainer(client(), sandbox, sleepy);
+    const openFiles = () => readdirSync("/proc/self/fd").length;
+    await execIn(client(), containerId, "true");
+    const before = openFiles();
+    for (let i = 0; i < 4; i++) await execIn(client(), containerId, "sleep 3333 &");
+    await expect.poll(openFiles).toBeLessThan(before + 4);
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 

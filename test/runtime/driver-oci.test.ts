@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -52,6 +53,35 @@ describeWithTool("runc", "a container whose monitor is not the daemon's choice a
       },
     );
   });
+});
+
+describeWithTool("runc", "the default filter of system calls", () => {
+  it.runIf(findReaper() && process.arch === "x64")(
+    "gives random numbers and the usual sockets, and no way to the kernel's ciphers",
+    async () => {
+      const open = (stateDir: string) => openOci(stateDir, undefined);
+      const bench = await createContractBench({ open, busybox: toolPath("busybox") });
+      // getrandom, then sockets: AF_UNIX, AF_INET, AF_ALG, AF_VSOCK.
+      const script = `
+        my @answers = syscall(318, my $bytes = "x" x 8, 8, 0);
+        for my $family (1, 2, 38, 40) {
+          my $made = syscall(41, $family, $family == 38 ? 5 : 1, 0) >= 0;
+          push @answers, $made ? "yes" : "$!";
+        }
+        print join("|", @answers), "\\n";`;
+      const mounts = ["/usr", "/lib", "/lib64"].map((path) => ({
+        ...{ source: realpathSync(path), destination: path, readonly: true },
+        ...({ propagation: "private", recursiveReadonly: false } as const),
+      }));
+      try {
+        const { log } = await bench.run({ args: ["/usr/bin/perl", "-e", script], mounts });
+        const refused = "Operation not permitted";
+        expect(log).toEqual([`8|yes|yes|${refused}|${refused}`]);
+      } finally {
+        await bench.dispose();
+      }
+    },
+  );
 });
 
 function openOci(stateDir: string, conmon: string | undefined): Promise<Driver> {

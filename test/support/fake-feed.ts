@@ -42,7 +42,7 @@ export async function startFakeFeed(page: string, first: Feed): Promise<FakeFeed
         });
         return messages;
       },
-      scrape: async () => ({ contentType: "text/plain", body: "" }),
+      scrape: () => ({ contentType: "text/plain", body: "" }),
       report: () => ({}),
     },
   });

@@ -56,7 +56,7 @@ const parts: MonitorParts = {
     yield "{}";
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
   },
-  scrape: async () => ({ contentType: "text/plain", body: "metrics" }),
+  scrape: () => ({ contentType: "text/plain", body: "metrics" }),
   report: () => ({ slos: [] }),
 };
 

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Registry } from "prom-client";
 import type { Pod } from "../../src/api/objects.ts";
 import type { StartupBudget } from "../../src/api/startup-budget.ts";
 import { issueClientCertificate, loadOrCreatePki, type Pki } from "../../src/apiserver/auth/pki/pki.ts";
@@ -13,6 +12,7 @@ import type { StartupProbeAdvice } from "../../src/kubelet/probe/advise-startup-
 import { type KubeletServerOptions, startKubeletServer } from "../../src/kubelet/server/kubelet-server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
+import { createMetrics, type Metrics } from "../../src/lib/metrics.ts";
 import {
   type ApiClient,
   createClient as createApiClient,
@@ -26,7 +26,7 @@ export interface KubeletServerFixture {
   readonly pki: Pki;
   readonly url: string;
   readonly logsDir: string;
-  readonly metrics: Registry;
+  readonly metrics: Metrics;
   /** By `namespace/name`. */
   readonly pods: Map<string, Pod>;
   readonly pulls: { now: readonly PullProgress[]; changed(): void };
@@ -64,7 +64,7 @@ export async function startKubeletFixture(overrides: Overrides = {}): Promise<Ku
   const access = { server: new URL(api.url), tls: { ca: pki.authority.cert, ...node } };
   const client = createClient({ transport: createHttpTransport({ access }) });
   const pods = new Map<string, Pod>();
-  const metrics = new Registry();
+  const metrics = createMetrics();
   const asked: string[] = [];
   const log: string[] = [];
   const logsDir = overrides.logsDir ?? join(home, "logs");

@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import { type ImageOrder, makeImages, orderFromDaemon } from "../../runtime/control-server.ts";
 import { createImages } from "../../runtime/image/create-images.ts";
 import { loadRuntimeConfig } from "../../runtime/runtime-config.ts";
@@ -111,7 +112,7 @@ async function serve(flags: RuntimeFlags): Promise<void> {
     process.stdout.write(
       `CRI at ${listen}\ndriver: ${runtime.driver.reason}\nnetwork: ${runtime.network.reason}\n`,
     );
-    if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
+    await untilAborted(signal);
     await runtime.close();
   });
 }

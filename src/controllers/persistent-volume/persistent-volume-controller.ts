@@ -1,8 +1,6 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
-import { bindCompletedAnnotation } from "../../api/volume-binding.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
-import { keyOf } from "../../client/object-key.ts";
 import { createRecentMap } from "../../client/recent-map.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
@@ -12,17 +10,10 @@ import { decideClaim } from "./decide-claim.ts";
 import { decideVolume } from "./decide-volume.ts";
 import { standardClass } from "./default-class.ts";
 import { createLocalProvisioner } from "./local-provisioner.ts";
-import {
-  claimProtection,
-  decideClaimProtection,
-  decideVolumeProtection,
-  usesClaim,
-  volumeProtection,
-  withFinalizer,
-  withoutFinalizer,
-} from "./protection.ts";
+import { protectClaim, protectVolume } from "./protect-storage.ts";
 import { actOnVolume } from "./volume-actor.ts";
-import { annotationOf, claimNamesOf, heldKeyOf } from "./volume-facts.ts";
+import { claimNamesOf, heldKeyOf } from "./volume-facts.ts";
+import { watchStorage } from "./watch-storage.ts";
 
 /** Two sides of one binding are written from two keys: who comes second looks again soon. */
 const conflictMs = 50;
@@ -61,29 +52,12 @@ export async function runPersistentVolumeController(
   const wakeClaim = (key: string) => keys?.add(`claim:${key}`);
   const wakeVolume = (name = "") => keys?.add(`volume:${name}`);
 
-  /** Answers with the claim as it is then; undefined when it is let go. */
-  async function protectClaim(claim: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
-    const { namespace } = claim.metadata;
-    switch (decideClaimProtection(claim, podsNear(namespace))) {
-      case "keep":
-        return claim;
-      case "add":
-        return client.update("persistentvolumeclaims", withFinalizer(claim, claimProtection), { signal });
-      case "remove": {
-        // A pod may have come that no informer has shown: the API has the last word.
-        const live = await client.list("pods", { namespace, signal });
-        if (live.items.some((pod) => usesClaim(pod, claim))) return claim;
-        await client.update("persistentvolumeclaims", withoutFinalizer(claim, claimProtection), { signal });
-        return undefined;
-      }
-    }
-  }
-
   async function reconcileClaim(key: string): Promise<void> {
     const seen = claims.get(key);
-    const claim = seen && (await protectClaim(seen));
+    if (!seen) return;
+    const { namespace, name = "" } = seen.metadata;
+    const claim = await protectClaim(client, seen, { podsNear: podsNear(namespace), signal });
     if (!claim) return;
-    const { namespace, name = "" } = claim.metadata;
     const waitingPods = () =>
       podsNear(namespace)
         .filter((pod) => !pod.spec?.nodeName && !hasEnded(pod) && claimNamesOf(pod).includes(name))
@@ -96,20 +70,6 @@ export async function runPersistentVolumeController(
       waitingPods,
     });
     await actOnClaim({ client, recorder: oncePerClaim, local }, { claim, plan, signal });
-  }
-
-  async function protectVolume(volume: PersistentVolume): Promise<PersistentVolume | undefined> {
-    switch (decideVolumeProtection(volume)) {
-      case "keep":
-        return volume;
-      case "add":
-        return client.update("persistentvolumes", withFinalizer(volume, volumeProtection), { signal });
-      case "remove": {
-        const next = withoutFinalizer(volume, volumeProtection);
-        const free = await client.update("persistentvolumes", next, { signal });
-        return next.metadata.finalizers?.length ? free : undefined;
-      }
-    }
   }
 
   /** The claim that a volume is held for. What the informers miss is asked for before a volume is given up. */
@@ -128,7 +88,7 @@ export async function runPersistentVolumeController(
 
   async function reconcileVolume(name: string): Promise<void> {
     const seen = volumes.get(name);
-    const volume = seen && (await protectVolume(seen));
+    const volume = seen && (await protectVolume(client, seen, signal));
     if (!volume) return;
     const claim = await claimOf(volume);
     const plan = decideVolume(volume, claim);
@@ -173,47 +133,10 @@ export async function runPersistentVolumeController(
     });
   }
 
-  function wakeWaitingClaims(): void {
-    for (const claim of claims.list()) {
-      if (annotationOf(claim, bindCompletedAnnotation) === undefined) wakeClaim(keyOf(claim));
-    }
-  }
-
   function watch(queue: Keys): void {
     keys = queue;
     if (localVolumes) queue.add("class:standard");
-    claims.onChange(({ kind, object }) => {
-      if (kind !== "deleted") wakeClaim(keyOf(object));
-      if (object.spec?.volumeName) wakeVolume(object.spec.volumeName);
-      else if (kind === "deleted") wakeVolumesOf(keyOf(object));
-    });
-    volumes.onChange((change) => {
-      const { kind, object } = change;
-      if (kind !== "deleted") wakeVolume(object.metadata.name);
-      if (object.spec?.claimRef) wakeClaim(heldKeyOf(object));
-      const isFree = kind !== "deleted" && object.status?.phase === "Available";
-      if (isFree && !(kind === "changed" && change.previous.status?.phase === "Available"))
-        wakeWaitingClaims();
-    });
-    classes.onChange(({ kind }) => {
-      if (kind !== "deleted") wakeWaitingClaims();
-    });
-    pods.onChange(({ kind, object }) => {
-      const { namespace } = object.metadata;
-      for (const name of claimNamesOf(object)) {
-        const claim = claims.get(`${namespace}/${name}`);
-        // What waits for a pod to come, or to go.
-        const isWaiting = kind === "added" && claim && !claim.spec?.volumeName;
-        if (isWaiting || (kind === "deleted" && claim?.metadata.deletionTimestamp)) {
-          wakeClaim(`${namespace}/${name}`);
-        }
-        if (kind === "deleted" && !claim) wakeVolumesOf(`${namespace}/${name}`);
-      }
-    });
-  }
-
-  function wakeVolumesOf(claim: string): void {
-    for (const volume of volumes.list()) if (heldKeyOf(volume) === claim) wakeVolume(volume.metadata.name);
+    watchStorage(informers, { wakeClaim, wakeVolume });
   }
 
   await runController(context, { name: "persistent-volume", concurrency: 10, watch, reconcile }, signal);

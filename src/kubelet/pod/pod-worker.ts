@@ -1,21 +1,17 @@
-import type { Container, Pod, PodStatus } from "../../api/objects.ts";
+import type { Container, Pod } from "../../api/objects.ts";
 import { isFinalPhase } from "../../api/pod-phase.ts";
 import { criErrorText } from "../../cri/error-text.ts";
 import { retry } from "../../lib/backoff.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
-import type { StartupNotes } from "../container/startup-notes.ts";
-import type { PodObserver, PodPart } from "../pod-observer.ts";
-import type { Prober } from "../probe/prober.ts";
-import type { EarlyEnding, PodEnding, StartProblem, StatusFacts } from "../status/status-facts.ts";
-import type { StatusWriter } from "../status/status-writer.ts";
+import type { EarlyEnding, PodEnding } from "../status/status-facts.ts";
 import type { MountedVolumes, PodVolumes } from "../volume/pod-volumes.ts";
 import { activeDeadlineOf, deadlineExceeded } from "./active-deadline.ts";
 import { decidePodActions } from "./decide-pod-actions.ts";
 import { createPlanRetry, retryPolicy } from "./plan-retry.ts";
 import type { PodPlan } from "./pod-plan.ts";
-import { recordCrashLoops } from "./record-crash-loops.ts";
 import { graceSeconds, type PodActionDeps, runPodActions } from "./run-pod-actions.ts";
 import { stopPod } from "./stop-pod.ts";
+import { createWorkerStatus, type WorkerStatusDeps } from "./worker-status.ts";
 import { createWorkerVolumes } from "./worker-volumes.ts";
 
 /** What the kubelet has of one pod: the worker reads it anew at each step. */
@@ -28,15 +24,10 @@ export interface PodSubject {
   readonly inApi: Pod | undefined;
 }
 
-export interface PodWorkerDeps extends PodActionDeps {
-  readonly observer: PodObserver;
-  readonly prober: Prober;
-  readonly writer: StatusWriter;
+export interface PodWorkerDeps extends PodActionDeps, WorkerStatusDeps {
   readonly volumes: PodVolumes;
-  readonly notes: Pick<StartupNotes, "pendingHooks" | "hookBegins" | "hookEnded">;
   readonly specHash: (container: Container) => string;
   readonly maxRestartDelayMs: number;
-  readonly generateStatus: (facts: Omit<StatusFacts, "features" | "hostIps" | "runtimeName">) => PodStatus;
   /** Why this node cannot take the pod at all; asked once, before anything of it runs. */
   readonly reject: (pod: Pod) => EarlyEnding | undefined;
   /** Removes what the runtime and the disk still have of a pod that is over. */
@@ -66,13 +57,9 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   const { uid = "" } = first.pod.metadata;
   const wakeUp = createWakeUp();
   const volumes = createWorkerVolumes(deps);
-  const problems = new Map<string, StartProblem>();
-  /** Containers, by id, whose postStart hook has not ended: from the first status on, also after a restart. */
-  const hooked = new Set(deps.notes.pendingHooks(uid));
   let subject = first;
-  let sandboxProblem: StartProblem | undefined;
-  let crashLoops: PodPlan["crashLoops"] = new Map();
   let ending: PodEnding | undefined;
+  const status = createWorkerStatus(deps, { uid, subject: () => subject, ending: () => ending });
   let graceOverride: number | undefined;
   const planRetry = createPlanRetry(clock);
   let markEnded = () => {};
@@ -84,28 +71,10 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
   /** Aborts what is under way when the pod has to end, or has to end sooner. */
   let hurry = new AbortController();
 
-  function publish(): void {
-    if (!subject.inApi) return;
-    const status = deps.generateStatus({
-      pod: subject.pod,
-      observed: observer.get(uid),
-      previous: writer.latest(subject.inApi),
-      problems: new Map([...problems, ...crashLoops]),
-      sandboxProblem,
-      verdict: (containerId) => {
-        const verdict = prober.verdict(subject.pod, containerId);
-        return hooked.has(containerId) ? { ...verdict, ready: false } : verdict;
-      },
-      ending,
-      now: clock.now(),
-    });
-    writer.set(subject.inApi, status);
-  }
-
   function noticed(): void {
     const observed = observer.get(uid);
     if (observed) prober.observe(subject.pod, observed);
-    publish();
+    status.publish();
     wakeUp.wake();
   }
 
@@ -144,15 +113,12 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       pod: subject.pod,
       observed: observer.get(uid),
       verdict: (containerId) => prober.verdict(subject.pod, containerId),
-      hookPending: (containerId) => hooked.has(containerId),
+      hookPending: status.isHookPending,
       specHash: deps.specHash,
       maxRestartDelayMs: deps.maxRestartDelayMs,
       now: clock.now(),
     });
-    recordCrashLoops(deps.recorder, subject.pod, { before: crashLoops, now: plan.crashLoops });
-    const changed = plan.crashLoops.size > 0 || crashLoops.size > 0;
-    crashLoops = plan.crashLoops;
-    if (changed) publish();
+    status.setCrashLoops(plan.crashLoops);
     return plan;
   }
 
@@ -163,7 +129,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
         pod: subject.pod,
         observed: observer.get(uid),
         actions: plan.actions,
-        reports,
+        reports: status.reports,
         mountVolumes,
         signal: acting,
       });
@@ -182,36 +148,14 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
 
   async function mountVolumes(signal: AbortSignal, onGathered?: () => void): Promise<MountedVolumes> {
     const mounted = await volumes.mount(subject.pod, signal, onGathered);
-    if (sandboxProblem?.reason === "FailedMount") reports.sandboxProblem(undefined);
+    status.volumesMounted();
     return mounted;
   }
-
-  const reports = {
-    sandboxProblem(problem: StartProblem | undefined) {
-      sandboxProblem = problem;
-      publish();
-    },
-    containerProblem(name: string, problem: StartProblem | undefined) {
-      if (problem) problems.set(name, problem);
-      else problems.delete(name);
-      publish();
-    },
-    async hookBegins(containerId: string) {
-      await deps.notes.hookBegins(uid, containerId);
-      hooked.add(containerId);
-    },
-    async hookEnded(containerId: string) {
-      hooked.delete(containerId);
-      await deps.notes.hookEnded(uid, containerId);
-    },
-    acted: async (part?: PodPart) =>
-      void (await (part ? observer.refreshPart(uid, part) : observer.refresh(uid))),
-  };
 
   /** Until nothing of the pod runs any more. */
   async function end(signal: AbortSignal): Promise<void> {
     prober.stopping(uid);
-    publish();
+    status.publish();
     for (;;) {
       hurry = new AbortController();
       try {
@@ -232,7 +176,7 @@ export function createPodWorker(deps: PodWorkerDeps, first: PodSubject): PodWork
       }
     }
     ending ??= { kind: "terminated" };
-    publish();
+    status.publish();
     if (subject.inApi) await writer.flushed(subject.inApi.metadata.uid ?? "", signal);
   }
 

@@ -1,22 +1,22 @@
-import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { createMetrics, type Metrics } from "../../lib/metrics.ts";
 import { makePod } from "../container/make-pod.fixture.ts";
 import { createProbeMetrics } from "./probe-metrics.ts";
 
-async function linesOf(registry: Registry): Promise<string[]> {
-  const lines = (await registry.metrics()).split("\n");
+function linesOf(metrics: Metrics): string[] {
+  const lines = metrics.text().split("\n");
   return lines.filter((line) => line && !line.startsWith("#") && !line.includes("_bucket"));
 }
 
-test("results and durations under upstream's names and labels", async () => {
-  const registry = new Registry();
-  const series = createProbeMetrics(registry).of(makePod(), "c", "startup");
+test("results and durations under upstream's names and labels", () => {
+  const all = createMetrics();
+  const series = createProbeMetrics(all).of(makePod(), "c", "startup");
   series.count("success", 0.25);
   series.count("failure", 1);
   series.count("failure", 1);
   series.count("error", 0.5);
   const labels = 'probe_type="Startup",container="c",pod="web",namespace="shop"';
-  expect(await linesOf(registry)).toEqual([
+  expect(linesOf(all)).toEqual([
     `prober_probe_total{${labels},pod_uid="u-1",result="successful"} 1`,
     `prober_probe_total{${labels},pod_uid="u-1",result="failed"} 2`,
     `prober_probe_total{${labels},pod_uid="u-1",result="unknown"} 1`,
@@ -25,18 +25,18 @@ test("results and durations under upstream's names and labels", async () => {
   ]);
 });
 
-test("a restarted container goes on counting; a pod that is gone leaves nothing", async () => {
-  const registry = new Registry();
-  const metrics = createProbeMetrics(registry);
+test("a restarted container goes on counting; a pod that is gone leaves nothing", () => {
+  const all = createMetrics();
+  const metrics = createProbeMetrics(all);
   metrics.of(makePod(), "c", "liveness").count("success", 0.1);
   metrics.of(makePod(), "c", "liveness").count("success", 0.1);
   metrics.of(makePod({}, { name: "other", uid: "u-2" }), "c", "liveness").count("success", 0.1);
-  expect((await linesOf(registry)).filter((line) => line.includes('pod_uid="u-1"'))).toEqual([
+  expect(linesOf(all).filter((line) => line.includes('pod_uid="u-1"'))).toEqual([
     expect.stringMatching(/result="successful"} 2$/),
   ]);
   metrics.forget("u-1");
   metrics.forget("u-1");
-  const left = await linesOf(registry);
+  const left = linesOf(all);
   expect(left).toHaveLength(3);
   for (const line of left) expect(line).toContain('pod="other"');
 });

@@ -1,5 +1,5 @@
-import { Counter, Histogram, type Registry } from "prom-client";
 import type { Pod } from "../../api/objects.ts";
+import type { Counter, Histogram, Metrics } from "../../lib/metrics.ts";
 import type { ProbeKind, ProbeResult } from "./decide-probe.ts";
 
 /** Upstream's metrics of probes. As many series as the node has probes; they go with their pods. */
@@ -15,44 +15,45 @@ export interface ProbeSeries {
 const probeTypes = { startup: "Startup", liveness: "Liveness", readiness: "Readiness" } as const;
 const resultNames = { success: "successful", failure: "failed", error: "unknown" } as const;
 
+const results = ["success", "failure", "error"] as const;
+
 interface KnownSeries extends ProbeSeries {
   remove(): void;
 }
 
-export function createProbeMetrics(registry: Registry): ProbeMetrics {
-  const total = new Counter({
-    name: "prober_probe_total",
-    help: "Cumulative number of a liveness, readiness or startup probe for a container by result.",
-    labelNames: ["probe_type", "result", "container", "pod", "namespace", "pod_uid"],
-    registers: [registry],
-  });
-  const duration = new Histogram({
-    name: "prober_probe_duration_seconds",
-    help: "Duration in seconds for a probe response.",
-    labelNames: ["probe_type", "container", "pod", "namespace"],
-    registers: [registry],
-  });
+const total = {
+  name: "prober_probe_total",
+  help: "Cumulative number of a liveness, readiness or startup probe for a container by result.",
+};
+const duration = {
+  name: "prober_probe_duration_seconds",
+  help: "Duration in seconds for a probe response.",
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+};
+
+export function createProbeMetrics(metrics: Metrics): ProbeMetrics {
   /** By pod, then by container and probe: a restarted container goes on counting. */
   const byPod = new Map<string, Map<string, KnownSeries>>();
 
   function createSeries({ metadata }: Pod, container: string, kind: ProbeKind): KnownSeries {
     const { name: pod = "", namespace = "", uid = "" } = metadata;
     const labels = { probe_type: probeTypes[kind], container, pod, namespace };
-    const counters = {
-      success: total.labels({ ...labels, pod_uid: uid, result: resultNames.success }),
-      failure: total.labels({ ...labels, pod_uid: uid, result: resultNames.failure }),
-      error: total.labels({ ...labels, pod_uid: uid, result: resultNames.error }),
-    };
-    const histogram = duration.labels(labels);
+    const resultLabels = (result: ProbeResult) => ({ ...labels, pod_uid: uid, result: resultNames[result] });
+    // As upstream's: there is nothing of what has not happened yet.
+    const counters: Partial<Record<ProbeResult, Counter>> = {};
+    let histogram: Histogram | undefined;
     return {
       count(result, seconds) {
-        counters[result].inc();
+        counters[result] ??= metrics.counter(total, resultLabels(result));
+        counters[result].add();
         // As upstream: a failure may have waited for its timeout and says nothing of how long answers take.
-        if (result !== "failure") histogram.observe(seconds);
+        if (result === "failure") return;
+        histogram ??= metrics.histogram(duration, labels);
+        histogram.observe(seconds);
       },
       remove() {
-        for (const result of Object.values(resultNames)) total.remove({ ...labels, pod_uid: uid, result });
-        duration.remove(labels);
+        for (const result of results) metrics.remove(total, resultLabels(result));
+        metrics.remove(duration, labels);
       },
     };
   }

@@ -1,9 +1,9 @@
-import { Registry } from "prom-client";
 import { defaultFeatures, type Features } from "../../api/feature-gates.ts";
 import type { Pod, Probe } from "../../api/objects.ts";
 import type { EventToRecord } from "../../client/event-recorder.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
+import { createMetrics } from "../../lib/metrics.ts";
 import type { ObservedContainer, ObservedPod } from "../observed-pod.ts";
 import { createProber } from "./create-prober.ts";
 import type { ProbeOutcome, ProbeTarget } from "./handler/probe-handler.ts";
@@ -64,7 +64,7 @@ export function createTestProber(answer: (name: string) => Script, options: Fixt
   const events: EventToRecord[] = [];
   const changes: { podUid: string; atMs: number }[] = [];
   const failures = options.failures ?? new Map<string, number>();
-  const registry = new Registry();
+  const metrics = createMetrics();
   const prober = createProber({
     handlers: async ({ exec }, target, { timeoutMs, signal }) => {
       const name = exec?.command?.[0] ?? "";
@@ -81,7 +81,7 @@ export function createTestProber(answer: (name: string) => Script, options: Fixt
     features: { ...defaultFeatures, ...options.features },
     kubeletStartedAtMs: options.kubeletStartedAtMs ?? 0,
     random: options.random ?? (() => 0.5),
-    metrics: createProbeMetrics(registry),
+    metrics: createProbeMetrics(metrics),
     logger: silentLogger,
     hostIp: () => options.hostIp,
   });
@@ -92,7 +92,7 @@ export function createTestProber(answer: (name: string) => Script, options: Fixt
     calls,
     events,
     changes,
-    registry,
+    metrics,
     /** When the probes of that name ran, in milliseconds from the beginning. */
     timesOf: (name: string) => calls.filter((call) => call.name === name).map(({ atMs }) => atMs),
   };

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Registry } from "prom-client";
+import { type Metrics, metricsContentType } from "../../lib/metrics.ts";
 import { checkHealth, type HealthCheck } from "./check-health.ts";
 import { HttpError } from "./http-error.ts";
 import { followPulls, type PullProgressDeps, pullsNow } from "./pull-progress.ts";
@@ -11,7 +11,7 @@ import { type ContainerLogDeps, openContainerLog } from "./serve-container-log.t
 import { type StartupProbesDeps, startupProbesNow } from "./startup-probes.ts";
 
 export interface AnswerDeps extends ContainerLogDeps, PullProgressDeps, StartupProbesDeps {
-  readonly metrics: Registry;
+  readonly metrics: Pick<Metrics, "text">;
   readonly health: Readonly<Record<string, HealthCheck>>;
   /** The kubelet's configuration. */
   config(): unknown;
@@ -94,21 +94,11 @@ function answerHealth({ health }: AnswerDeps, { path: { segments, query }, respo
 }
 
 /** Probes have a page of their own upstream too. */
-async function answerMetrics(
-  { metrics }: AnswerDeps,
-  { path: { segments }, response }: Exchange,
-): Promise<void> {
+function answerMetrics({ metrics }: AnswerDeps, { path: { segments }, response }: Exchange): void {
   const [, page, more] = segments;
   if (more !== undefined || (page !== undefined && page !== "probes")) throw notFound();
-  const text = page ? await probeMetrics(metrics) : await metrics.metrics();
-  sendText(response, text, { type: metrics.contentType });
-}
-
-async function probeMetrics(metrics: Registry): Promise<string> {
-  const names = metrics.getMetricsAsArray().map(({ name }) => name);
-  const probes = names.filter((name) => name.startsWith("prober_"));
-  const texts = await Promise.all(probes.map((name) => metrics.getSingleMetricAsString(name)));
-  return texts.map((text) => `${text}\n`).join("\n");
+  const text = metrics.text((name) => page === undefined || name.startsWith("prober_"));
+  sendText(response, text, { type: metricsContentType });
 }
 
 async function answerPullProgress(deps: AnswerDeps, { path, response, signal }: Exchange): Promise<void> {

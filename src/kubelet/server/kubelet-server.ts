@@ -2,7 +2,6 @@ import { mkdir, realpath } from "node:fs/promises";
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
-import type { Registry } from "prom-client";
 import type { Client } from "../../client/client.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -45,7 +44,7 @@ export interface KubeletServerOptions {
   readonly logs: LogFolders;
   readonly progress: Pick<ImagePuller, "progress" | "followProgress">;
   readonly probes: StartupProbesDeps["probes"];
-  readonly metrics: Registry;
+  readonly metrics: AnswerDeps["metrics"];
   /** Beside `ping` and `log`; `syncloop` is upstream's name for the kubelet's own. */
   readonly health: Readonly<Record<string, HealthCheck>>;
   config(): unknown;

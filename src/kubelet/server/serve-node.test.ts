@@ -3,11 +3,11 @@ import { get } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
 import type { Pod } from "../../api/objects.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
+import { createMetrics } from "../../lib/metrics.ts";
 import { parseKubeletConfiguration } from "../configuration/kubelet-configuration.ts";
 import { makePod } from "../container/make-pod.fixture.ts";
 import { type ServeNodeOptions, serveNode } from "./serve-node.ts";
@@ -23,7 +23,7 @@ async function serve(settings: string, pods: readonly Pod[] = []) {
     nodeName: "n1",
     workers: { list: () => pods },
     writer: { latest: ({ metadata }: Pod) => ({ message: `of ${metadata.uid}` }) },
-    metrics: new Registry(),
+    metrics: createMetrics(),
     logsDirectory,
     clock: createManualClock(Date.now()),
     logger: silentLogger,

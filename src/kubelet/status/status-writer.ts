@@ -8,6 +8,7 @@ import { type BackoffPolicy, type BackoffState, backOff, backoffRemainingMs } fr
 import type { Clock } from "../../lib/clock.ts";
 import { createLimiter } from "../../lib/limiter.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import { isOwnedCondition } from "./owned-conditions.ts";
 import { statusPatch } from "./status-patch.ts";
 import { budgetWaitMs, fullBudget, spendOne, type WriteBudget } from "./write-budget.ts";
@@ -200,7 +201,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     async run(signal) {
       running = signal;
       for (const entry of entries.values()) start(entry);
-      await aborted(signal);
+      await untilAborted(signal);
       running = undefined;
       await Promise.all(tasks);
     },
@@ -221,9 +222,4 @@ async function progress(entry: Entry, signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", onAbort, { once: true });
     entry.onProgress.add(onProgress);
   });
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Client } from "../../client/client.ts";
+import { keyOf } from "../../client/object-key.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -12,7 +13,7 @@ import { createFeedSources } from "./feed-sources.ts";
 import { createKubeletAnswers } from "./kubelet-answers.ts";
 import { createRecentEvents } from "./recent-events.ts";
 import { createStartingViews } from "./starting-views.ts";
-import { createStatefulSetViews, keyOf } from "./stateful-set-views.ts";
+import { createStatefulSetViews } from "./stateful-set-views.ts";
 import { viewFinished } from "./view/view-finished.ts";
 import { createWholeLists } from "./whole-lists.ts";
 

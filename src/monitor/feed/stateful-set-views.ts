@@ -1,4 +1,5 @@
 import type { Pod, StatefulSet } from "../../api/objects.ts";
+import { keyOf } from "../../client/object-key.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { explainPod } from "../explain/explain-pod.ts";
 import type { Monitor, StartingPod } from "../monitor.ts";
@@ -63,8 +64,4 @@ export function createStatefulSetViews(deps: StatefulSetViewsDeps): StatefulSetV
       nextAllMs = 0;
     },
   };
-}
-
-export function keyOf({ metadata }: StatefulSet): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }

@@ -1,7 +1,7 @@
-import { Gauge, type Registry } from "prom-client";
 import type { Transport } from "../../client/transport.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { Metrics } from "../../lib/metrics.ts";
 import { narrowOffset, type OffsetBounds, offsetMs } from "./clock-offset.ts";
 
 /**
@@ -11,7 +11,7 @@ import { narrowOffset, type OffsetBounds, offsetMs } from "./clock-offset.ts";
 export interface ClusterClock extends Clock {
   /** A transport that reads the time from the server's answers on the way. */
   listenTo(transport: Transport): Transport;
-  register(registry: Registry): void;
+  register(metrics: Metrics): void;
 }
 
 export function createClusterClock({ clock, logger }: { clock: Clock; logger: Logger }): ClusterClock {
@@ -41,15 +41,12 @@ export function createClusterClock({ clock, logger }: { clock: Clock; logger: Lo
       },
       close,
     }),
-    register(registry) {
-      new Gauge({
+    register(metrics) {
+      const offset = {
         name: "kindling_cluster_clock_offset_seconds",
         help: "How far the API server's clock is ahead of the monitor's; 0 where they differ by less than two seconds",
-        registers: [registry],
-        collect() {
-          this.set(offsetMs(bounds) / 1_000);
-        },
-      });
+      };
+      metrics.gauge(offset, () => [[{}, offsetMs(bounds) / 1_000]]);
     },
   };
 }

@@ -1,5 +1,5 @@
+import { formatLabels } from "../../lib/format-labels.ts";
 import type { PodRef } from "../measure/start-signal.ts";
-import { formatLabels } from "./format-labels.ts";
 
 /** As much as OpenMetrics lets an exemplar's labels have, names included. */
 const longest = 128;

@@ -19,7 +19,6 @@ test("counters lose _total in what describes them, and nothing else changes", ()
     "# HELP a_total How a_total many",
     "# TYPE a_total counter",
     'a_total{x="# TYPE a_total counter"} 1',
-    "",
     "# HELP b_total Not a counter",
     "# TYPE b_total gauge",
     "b_total 2",

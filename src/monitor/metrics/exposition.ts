@@ -1,9 +1,9 @@
-import { Registry } from "prom-client";
+import { metricsContentType } from "../../lib/metrics.ts";
 import type { MetricsFormat } from "./histogram.ts";
 
 export const contentTypes: Readonly<Record<MetricsFormat, string>> = {
-  prometheus: Registry.PROMETHEUS_CONTENT_TYPE,
-  openmetrics: Registry.OPENMETRICS_CONTENT_TYPE,
+  prometheus: metricsContentType,
+  openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
 /** Exemplars exist in OpenMetrics only: whoever understands it (Prometheus asks for it first) gets it. */
@@ -24,15 +24,10 @@ export function encodePieces(pieces: readonly string[]): Buffer {
   return bytes;
 }
 
-/**
- * OpenMetrics of what prom-client wrote in the older format. prom-client's own renames the counters for good, so that
- * one registry could not serve both.
- */
+/** OpenMetrics of what is written in the older format: what describes a counter names it without its ending. */
 export function toOpenMetrics(text: string): string {
   const counters = new Set([...text.matchAll(/^# TYPE (\S+)_total counter$/gm)].map(([, name]) => name));
-  return text
-    .replace(/^(# (?:HELP|TYPE) )(\S+)_total /gm, (whole, start: string, name: string) =>
-      counters.has(name) ? `${start}${name} ` : whole,
-    )
-    .replace(/\n\n+/g, "\n");
+  return text.replace(/^(# (?:HELP|TYPE) )(\S+)_total /gm, (whole, start: string, name: string) =>
+    counters.has(name) ? `${start}${name} ` : whole,
+  );
 }

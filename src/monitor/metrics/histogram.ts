@@ -12,7 +12,7 @@ interface Exemplar {
 
 /**
  * A histogram that keeps the text of each of its series until the series changes, and of each line all that never
- * changes: with tens of thousands of them prom-client's takes longer for one scrape than a scrape may take.
+ * changes: with tens of thousands of them one that writes all anew takes longer for one scrape than a scrape may take.
  */
 export interface Histogram {
   observe(labels: LabelText, value: number, exemplar: Exemplar): void;

@@ -1,7 +1,7 @@
+import { formatLabels } from "../../lib/format-labels.ts";
 import type { PodStart, StartSignal } from "../measure/start-signal.ts";
 import { presentable } from "./bounded-values.ts";
 import type { ClassLabels } from "./class-labels.ts";
-import { formatLabels } from "./format-labels.ts";
 
 /** A series for each pod, for those whose Prometheus can take it. */
 export interface PodSeries {

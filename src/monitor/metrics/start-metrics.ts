@@ -1,10 +1,11 @@
-import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../../lib/clock.ts";
+import { formatLabels } from "../../lib/format-labels.ts";
+import { createMetrics, type Metrics } from "../../lib/metrics.ts";
+import { processMetrics } from "../../lib/process-metrics.ts";
 import type { PodStart, StartSignal } from "../measure/start-signal.ts";
 import { createBoundedValues } from "./bounded-values.ts";
 import { createClassLabels } from "./class-labels.ts";
 import { chooseFormat, contentTypes, encodePieces, toOpenMetrics } from "./exposition.ts";
-import { formatLabels } from "./format-labels.ts";
 import { createHistogram } from "./histogram.ts";
 import { createPodSeries } from "./pod-series.ts";
 import { createTextCounter, type TextCounter } from "./text-counter.ts";
@@ -24,14 +25,14 @@ export interface StartMetricsOptions {
 /** How pods start, as Prometheus reads it. */
 export interface StartMetrics {
   /** Where other parts of the monitor put their own. */
-  readonly registry: Registry;
+  readonly small: Metrics;
   /** One of theirs with very many series. */
   addCounter(described: { readonly name: string; readonly help: string }): TextCounter;
   observe(signal: StartSignal): void;
   /** The pod is gone: so are its own series. */
   forget(podUid: string): void;
   /** In the format that the request's Accept header asks for. */
-  scrape(accept?: string): Promise<{ readonly contentType: string; readonly body: Buffer }>;
+  scrape(accept?: string): { readonly contentType: string; readonly body: Buffer };
 }
 
 /** From what a healthy node does to what makes people give up. */
@@ -39,7 +40,7 @@ const seconds = [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 15, 30, 60, 120, 300, 600, 1_800
 
 export function createStartMetrics(options: StartMetricsOptions): StartMetrics {
   const { clock, chosen = [], valuesPerLabel = 100, classes = 200, podSeries } = options;
-  const registry = createRegistry();
+  const small = createMetrics();
   const classLabels = createClassLabels({ chosen, valuesPerLabel, classes });
   const histograms = createHistograms();
   const counters = createCounters();
@@ -60,7 +61,7 @@ export function createStartMetrics(options: StartMetricsOptions): StartMetrics {
   }
 
   return {
-    registry,
+    small,
     addCounter(described) {
       const counter = createTextCounter(described);
       added.push(counter);
@@ -101,12 +102,13 @@ export function createStartMetrics(options: StartMetricsOptions): StartMetrics {
       }
     },
     forget: (podUid) => pods?.forget(podUid),
-    async scrape(accept) {
+    scrape(accept) {
       const format = chooseFormat(accept);
       const isOpen = format === "openmetrics";
-      const small = await registry.metrics();
+      // With what tells how the monitor itself is.
+      const others = processMetrics().text() + small.text();
       const body = encodePieces([
-        isOpen ? toOpenMetrics(small) : small,
+        isOpen ? toOpenMetrics(others) : others,
         ...[...Object.values(counters), ...added].map((counter) => counter.render(format)),
         pods?.render() ?? "",
         ...Object.values(histograms).flatMap((histogram) => histogram.render(format)),
@@ -115,17 +117,6 @@ export function createStartMetrics(options: StartMetricsOptions): StartMetrics {
       return { contentType: contentTypes[format], body };
     },
   };
-}
-
-/** With what tells how the monitor itself is. */
-function createRegistry(): Registry {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  // These are gauges, which may not be called so; the metrics of the same without `_total` say more.
-  for (const name of ["handles", "requests", "resources"]) {
-    registry.removeSingleMetric(`nodejs_active_${name}_total`);
-  }
-  return registry;
 }
 
 function createHistograms() {

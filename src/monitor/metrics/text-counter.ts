@@ -1,6 +1,6 @@
 import type { MetricsFormat } from "./histogram.ts";
 
-/** A counter whose series are told apart by labels as text; cheaper to read than prom-client's where there are thousands. */
+/** A counter whose series are told apart by labels as text; cheaper to keep and to read where there are thousands. */
 export interface TextCounter {
   inc(labels: string, by?: number): void;
   render(format: MetricsFormat): string;

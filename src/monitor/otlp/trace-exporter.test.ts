@@ -177,8 +177,8 @@ test("what waits at the end is sent", async () => {
 test("what became of traces is in the metrics", async () => {
   const { endpoint } = await startCollector(400);
   const { exporter, until } = start({ endpoint });
-  const { registry, scrape } = createStartMetrics({ clock: createManualClock() });
-  registerTraceMetrics(registry, exporter);
+  const { small, scrape } = createStartMetrics({ clock: createManualClock() });
+  registerTraceMetrics(small, exporter);
   exporter.observe(ready("uid-1"));
   await until(() => exporter.counts().dropped === 1);
   const text = String((await scrape()).body);

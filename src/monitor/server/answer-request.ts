@@ -14,9 +14,7 @@ export interface MonitorParts {
   /** What the page shows, message by message; undefined when too many look already. Who is far too slow is dismissed. */
   follow(signal: AbortSignal, onDismissed: () => void): AsyncIterable<string> | undefined;
   /** The metrics in a format that the `Accept` header allows. */
-  scrape(
-    accept: string | undefined,
-  ): Promise<{ readonly contentType: string; readonly body: string | Buffer }>;
+  scrape(accept: string | undefined): { readonly contentType: string; readonly body: string | Buffer };
   /** How the objectives are met: what `/api/report` shows. */
   report(): unknown;
 }
@@ -90,7 +88,7 @@ async function checkAdmission(
 async function answerPage(deps: AnswerDeps, request: IncomingMessage, path: string): Promise<Answer> {
   switch (path) {
     case "/metrics": {
-      const { contentType, body } = await (await deps.parts).scrape(request.headers.accept);
+      const { contentType, body } = (await deps.parts).scrape(request.headers.accept);
       return { ...textAnswer(200, "", { "content-type": contentType }), body };
     }
     case "/api/report":

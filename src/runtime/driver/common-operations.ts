@@ -2,7 +2,7 @@ import { type CgroupLayout, containerCgroup } from "../../lib/cgroup/cgroup-layo
 import type { Clock } from "../../lib/clock.ts";
 import { readMade, readSpec, type StateDir } from "./container-files.ts";
 import type { ContainerSpec, ContainerState, Driver } from "./driver.ts";
-import { containerNotFound, driverFailed } from "./driver-error.ts";
+import { containerNotFound, DriverError, driverFailed } from "./driver-error.ts";
 import type { ExitWatch } from "./exit-watch.ts";
 import { cgroupProcesses, killTree } from "./linux/cgroup-tree.ts";
 import { readUsage } from "./linux/cgroup-usage.ts";
@@ -34,9 +34,9 @@ export function createCommonOperations(
       exits.until(
         containerId,
         async () => {
-          const now = await stateOf(containerId);
-          if (now.kind === "missing") throw containerNotFound(containerId);
-          return now.kind === "exited" ? now : undefined;
+          const now = await stateOf(containerId).catch(askAgain);
+          if (now?.kind === "missing") throw containerNotFound(containerId);
+          return now?.kind === "exited" ? now : undefined;
         },
         signal,
       ),
@@ -62,6 +62,11 @@ export function createCommonOperations(
 
     stats: async (containerId) => readUsage(layout, cgroupOf(await specOf(state, containerId))),
   };
+}
+
+/** What the machine lacks just now, files or room on the disk, it may have again when the container ends. */
+function askAgain(error: unknown): undefined {
+  if (error instanceof DriverError) throw error;
 }
 
 export async function specOf(state: StateDir, containerId: string): Promise<ContainerSpec> {

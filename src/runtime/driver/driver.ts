@@ -1,3 +1,5 @@
+import type { Readable } from "node:stream";
+
 /**
  * How containers come to run: `oci` (runc or crun) or `host` (util-linux alone). Both pass driver.contract.
  * Containers and their exit codes outlive the daemon: whatever a driver needs to know it finds again on disk.
@@ -130,9 +132,9 @@ export interface ExecOptions {
 
 export interface ExecProcess {
   readonly stdin: NodeJS.WritableStream | undefined;
-  readonly stdout: NodeJS.ReadableStream;
+  readonly stdout: Readable;
   /** Missing with a terminal: there everything comes on stdout. */
-  readonly stderr: NodeJS.ReadableStream | undefined;
+  readonly stderr: Readable | undefined;
   resize(columns: number, rows: number): Promise<void>;
   /** Ends the process and whatever it started. */
   kill(): Promise<void>;

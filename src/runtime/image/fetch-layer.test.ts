@@ -31,6 +31,7 @@ const pool: UnpackPool = {
     opaque: [],
     implicit: [],
     skipped: [],
+    attributed: [],
   }),
   warm() {},
   close: async () => {},

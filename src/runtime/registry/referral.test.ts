@@ -26,6 +26,7 @@ test.each([
   "http://0xa9fea9fe/",
   "http://[fe80::1]/",
   "http://[fd00:ec2::254]/",
+  "http://100.100.100.200/latest/meta-data/",
 ])("%s is refused", (url) => {
   expect(() => checkReferred(new URL(url).hostname)).toThrow("an address of this machine alone");
 });

@@ -15,8 +15,9 @@ own.addSubnet("169.254.0.0", 16, "ipv4");
 own.addAddress("::1", "ipv6");
 own.addAddress("::", "ipv6");
 own.addSubnet("fe80::", 10, "ipv6");
-// The metadata service of EC2.
+// Metadata services that are not link-local: of EC2, Alibaba Cloud, Azure and Oracle Cloud.
 own.addAddress("fd00:ec2::254", "ipv6");
+for (const address of ["100.100.100.200", "168.63.129.16", "192.0.0.192"]) own.addAddress(address, "ipv4");
 
 /** Whether the address of `to` is to be judged: on the machine's own loopback a registry may name its neighbours. */
 export function isReferral(from: URL, to: URL): boolean {

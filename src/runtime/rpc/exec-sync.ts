@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ExecSyncRequest, ExecSyncResponse } from "../../cri/generated/cri.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
@@ -34,15 +35,15 @@ export function execSync(
       Promise.all(outputs.map(({ ended }) => ended)),
       delay(drainMs, undefined, { ref: false }),
     ]);
+    const [stdout, stderr] = outputs.map(({ take }) => take());
     if (late?.aborted)
       throw new RuntimeError("deadlineExceeded", `the command did not end within ${timeout} s: timeout`);
-    const [stdout, stderr] = outputs.map(({ take }) => take());
     return { stdout: stdout ?? Buffer.alloc(0), stderr: stderr ?? Buffer.alloc(0), exitCode };
   };
 }
 
-/** Reads from now on; `take` gives what has come so far. */
-function collect(stream: NodeJS.ReadableStream | undefined): { ended: Promise<void>; take(): Buffer } {
+/** Reads from now on; `take` ends that and gives what has come so far. */
+function collect(stream: Readable | undefined): { ended: Promise<void>; take(): Buffer } {
   const chunks: Buffer[] = [];
   let size = 0;
   const ended = new Promise<void>((resolve) => {
@@ -55,5 +56,11 @@ function collect(stream: NodeJS.ReadableStream | undefined): { ended: Promise<vo
     // Killed, it may end with an error instead: what came before counts.
     for (const event of ["end", "close", "error"]) stream.on(event, () => resolve());
   });
-  return { ended, take: () => Buffer.concat(chunks) };
+  return {
+    ended,
+    take() {
+      stream?.destroy();
+      return Buffer.concat(chunks);
+    },
+  };
 }

@@ -57,7 +57,7 @@ export function createLayerWriter(options: {
   const opaque = new Set<string>();
   const directoryTimes = new Map<string, number>();
   const skipped: string[] = [];
-  const attributed: string[] = [];
+  const attributed = new Set<string>();
   /** Of directories: set at the end, files' at once, before anything is linked to them. */
   const directoryXattrs = new Map<string, ReadonlyMap<string, Buffer>>();
   let entries = 0;
@@ -137,6 +137,7 @@ export function createLayerWriter(options: {
     if (target === real) return;
     free(real);
     linkSync(tree.at(target), tree.at(real));
+    if (attributed.has(target)) attributed.add(real);
   }
 
   function placeNode(entry: TarEntry, real: string): boolean {
@@ -220,8 +221,9 @@ export function createLayerWriter(options: {
       futimesSync(fd, entry.mtimeMs / 1_000, entry.mtimeMs / 1_000);
       open = undefined;
       closeSync(fd);
-      if (entry.xattrs.size > 0)
-        (applyXattrs(root, real, entry.xattrs) ? attributed : skipped).push(real);
+      if (entry.xattrs.size === 0) return;
+      if (applyXattrs(root, real, entry.xattrs)) attributed.add(real);
+      else skipped.push(real);
     },
     finish() {
       for (const [path, xattrs] of directoryXattrs) if (!applyXattrs(root, path, xattrs)) skipped.push(path);
@@ -234,7 +236,7 @@ export function createLayerWriter(options: {
         opaque: [...opaque],
         implicit: [...tree.implicit],
         skipped,
-        attributed,
+        attributed: [...attributed],
       };
     },
     dispose() {

@@ -46,8 +46,10 @@ export function describeRestart(bench: () => ContractBench): void {
 
     it("takes over a container whose log has lost its directory, and what it says", async () => {
       const directory = bench().directory("logs");
-      const script = "trap 'head -c 200000 /dev/zero; exit 4' TERM; while true; do sleep 0.02; done";
+      const script =
+        "trap 'head -c 200000 /dev/zero; exit 4' TERM; echo ready; while true; do sleep 0.02; done";
       const spec = await bench().started({ args: ["sh", "-c", script], logPath: join(directory, "0.log") });
+      await until(() => readLog(spec.logPath).length === 1);
       rmSync(directory, { recursive: true });
       await bench().reopen({ pauseMs: 0 });
       await bench().driver.kill(spec.id, "TERM");

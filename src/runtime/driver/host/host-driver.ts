@@ -28,7 +28,7 @@ import { createTerminalSizer } from "../terminal.ts";
 import { buildInitScript } from "./build-init-script.ts";
 import { buildLaunchScript } from "./build-launch-script.ts";
 import { checkProgram, execHost } from "./host-exec.ts";
-import { prepareDev, prepareTools } from "./host-tools.ts";
+import { openTools, prepareDev } from "./host-tools.ts";
 import { initScriptPath, launchContainer } from "./launch-container.ts";
 import { makeCgroup } from "./make-cgroup.ts";
 import { checkPrograms } from "./needed-programs.ts";
@@ -46,12 +46,11 @@ export async function createHostDriver(options: HostDriverOptions): Promise<Driv
   const { layout, clock, logger = silentLogger } = options;
   checkPrograms();
   const state = await openStateDir(options.stateDir);
-  const toolsDir = join(options.stateDir, "carried-tools");
   const devDir = join(options.stateDir, "dev");
   const machine = gatherMachineFacts(layout);
   const exits = createExitWatch(state.exits, { clock, slowPollMs: 5000 });
   const oneAtATime = createKeyedMutex();
-  if (!existsSync(toolsDir)) await prepareTools(toolsDir);
+  const toolsDir = await openTools(options.stateDir, { inUse: (await state.list()).length > 0 });
   if (!existsSync(devDir)) await prepareDev(devDir);
   const pumps = await openOutputPumps({ state, clock, logger });
 

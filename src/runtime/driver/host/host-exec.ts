@@ -6,7 +6,7 @@ import type { ContainerSpec, ExecOptions, ExecProcess } from "../driver.ts";
 import { DriverError } from "../driver-error.ts";
 import { spawnExec } from "../exec-process.ts";
 import { treeProcesses } from "../linux/cgroup-tree.ts";
-import { makeExecCgroup } from "../linux/exec-cgroup.ts";
+import { makeExecCgroup, nextExecName } from "../linux/exec-cgroup.ts";
 import { killExec } from "../linux/kill-exec.ts";
 import { withDescendants } from "../linux/process-info.ts";
 import { withoutInheritedFiles } from "../monitor/close-inherited.ts";
@@ -25,13 +25,11 @@ export interface HostExec {
   readonly options: ExecOptions;
 }
 
-let lastExec = 0;
-
 /** Runs a program in the namespaces, root and cgroup of a container's process. */
 export function execHost(exec: HostExec): ExecProcess {
   const { spec, pid, layout, cgroup, options, clock } = exec;
   checkProgram(spec, options.args);
-  const group = makeExecCgroup(layout, cgroup, `exec-${process.pid}-${++lastExec}`);
+  const group = makeExecCgroup(layout, cgroup, nextExecName());
   const dirs = cgroupDirs(layout, cgroup).map((dir) => (group?.dir.startsWith(`${dir}/`) ? group.dir : dir));
   const words = [
     ...["nsenter", `--target=${pid}`, "--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--"],

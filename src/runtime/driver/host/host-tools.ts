@@ -1,18 +1,57 @@
-import { chmod, copyFile, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { existsSync, statSync } from "node:fs";
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { runProgram } from "../../process/run-program.ts";
 import { findProgram } from "../find-program.ts";
 import { carriedPrograms } from "./needed-programs.ts";
-import { nameServiceFile, sealProgram, toolsInside } from "./seal-program.ts";
+import { instead, nameServiceFile, sealProgram, toolsInside } from "./seal-program.ts";
 
 /**
  * Once the root has changed the host's programs are out of reach, and images need not have any. So they are copied
- * once, with the loader and the libraries they need, into a directory that every container sees read-only.
+ * once, with the loader and the libraries they need, into a directory that every container sees read-only. Answers with
+ * the directory. An older one stays as long as there are containers: they enter by it.
  */
-export async function prepareTools(dir: string): Promise<void> {
+export async function openTools(stateDir: string, { inUse }: { inUse: boolean }): Promise<string> {
+  const name = `carried-tools-${versionOf([...carriedPrograms.map(pathOf), "/etc/ld.so.cache"])}`;
+  const dir = join(stateDir, name);
+  if (!existsSync(dir)) await prepareTools(dir);
+  const older = (await readdir(stateDir)).filter((other) => /^carried-tools/.test(other) && other !== name);
+  if (!inUse) for (const other of older) await rm(join(stateDir, other), { recursive: true, force: true });
+  return dir;
+}
+
+/** Another one when the machine's programs or libraries are, or what is done with them here. */
+export function versionOf(files: readonly string[]): string {
+  const facts = files.map((path) => {
+    const { size, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    return [path, size, mtimeMs];
+  });
+  return createHash("sha256")
+    .update(JSON.stringify([facts, instead]))
+    .digest("hex")
+    .slice(0, 12);
+}
+
+function pathOf(program: string): string {
+  return findProgram(program) ?? program;
+}
+
+async function prepareTools(dir: string): Promise<void> {
   await replaceDir(dir, async (making) => {
     for (const name of carriedPrograms) {
-      const path = findProgram(name) ?? name;
+      const path = pathOf(name);
       await carry(path, join(making, name));
       for (const library of parseLdd(await runProgram("ldd", [path]))) {
         const target = /^ld-|^ld\d*\.so/.test(basename(library)) ? "ld.so" : basename(library);

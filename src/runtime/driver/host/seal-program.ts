@@ -10,7 +10,7 @@ export const nameServiceFile = `${toolsInside}/nss`;
  * the last of them has dropped these: a library named in one of the files would have them too. Names of the same
  * length, so that one fits into the place of the other; compilers keep the end of the socket's name elsewhere.
  */
-const instead = {
+export const instead = {
   "/etc/ld.so.preload": `${toolsInside}/no-`,
   "/etc/ld.so.cache": `${toolsInside}/c`,
   "/etc/nsswitch.conf": nameServiceFile,

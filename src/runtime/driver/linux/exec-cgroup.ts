@@ -1,6 +1,16 @@
+import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type CgroupLayout, controllerDir } from "../../../lib/cgroup/cgroup-layout.ts";
+
+/** Not the process number: a daemon in a container has the same one each time, and would find what an earlier one left. */
+const daemon = randomBytes(4).toString("hex");
+let last = 0;
+
+/** For the files and the cgroup of one `exec`. */
+export function nextExecName(): string {
+  return `exec-${daemon}-${++last}`;
+}
 
 export interface ExecCgroup {
   readonly dir: string;

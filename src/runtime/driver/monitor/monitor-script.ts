@@ -40,6 +40,9 @@ if ! kill -0 "$(cat "$daemon")"; then
   dd if="$dir/out" of="$dir/out.rest" iflag=nonblock bs=65536
   dd if="$dir/err" of="$dir/err.rest" iflag=nonblock bs=65536
 fi
-echo $code > "$exit.new"
-mv "$exit.new" "$exit"
+# A full disk takes it later: nobody else knows it. Not for ever: who removes the container removes its directory.
+until echo $code > "$exit.new" && mv "$exit.new" "$exit"; do
+  [ -d "$dir" ] || break
+  sleep 0.2
+done
 `;

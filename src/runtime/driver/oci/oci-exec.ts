@@ -7,7 +7,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { ExecOptions, ExecProcess } from "../driver.ts";
 import { spawnExec } from "../exec-process.ts";
 import { treeProcesses } from "../linux/cgroup-tree.ts";
-import { makeExecCgroup } from "../linux/exec-cgroup.ts";
+import { makeExecCgroup, nextExecName } from "../linux/exec-cgroup.ts";
 import { killExec } from "../linux/kill-exec.ts";
 import { withDescendants } from "../linux/process-info.ts";
 import { completeEnv } from "./build-oci-config.ts";
@@ -25,12 +25,10 @@ export interface OciExec {
   readonly options: ExecOptions;
 }
 
-let lastExec = 0;
-
 /** Runs a program in the container with everything the container's own process has, in a cgroup below its own. */
 export async function execOci(exec: OciExec): Promise<ExecProcess> {
   const { bundle, containerId, options, clock } = exec;
-  const name = `exec-${process.pid}-${++lastExec}`;
+  const name = nextExecName();
   const processFile = join(bundle, `${name}.json`);
   const pidFile = join(bundle, `${name}.pid`);
   const config = JSON.parse(await readFile(join(bundle, "config.json"), "utf8")) as OciConfig;
