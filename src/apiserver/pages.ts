@@ -34,7 +34,7 @@ async function findPage(deps: PagesDeps, request: ApiRequest, path: string): Pro
     return {
       status: 200,
       headers: { "content-type": deps.metrics.contentType },
-      body: await deps.metrics.text(),
+      body: deps.metrics.text(),
     };
   if (/^\/(livez|healthz)(\/|$)/.test(path)) return healthPage(path, request.query, deps.live);
   if (/^\/readyz(\/|$)/.test(path)) return healthPage(path, request.query, deps.ready);

@@ -5,8 +5,8 @@ import { loadInClusterAccess, loadKubeconfig } from "./cluster-access.ts";
 import { createHttpTransport } from "./http-transport.ts";
 import { readJsonLines } from "./json-lines.ts";
 import { readList } from "./read-list.ts";
+import { readStatusError } from "./read-status-error.ts";
 import { collectionOf, collectionPath, formatQuery, objectPath, resourceNamed } from "./resource-path.ts";
-import { toStatusError } from "./response-error.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { type Transport, TransportError, type TransportResponse } from "./transport.ts";
 import { readObjectList, readWatchEvent } from "./wire-objects.ts";
@@ -158,7 +158,7 @@ async function readError(response: TransportResponse, request: string) {
   } catch {
     // A proxy in between, or a server that gives up: the text is all there is.
   }
-  return toStatusError({ code: response.status, body, request });
+  return readStatusError({ code: response.status, body, request });
 }
 
 function parseBody<T>(text: string, request: string): T {

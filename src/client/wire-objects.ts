@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/objects.ts";
 import { apiVersionOf, type Resource } from "../api/resources.ts";
 import type { ObjectList, WatchEvent } from "./client.ts";
-import { toStatusError } from "./response-error.ts";
+import { readStatusError } from "./read-status-error.ts";
 import { TransportError } from "./transport.ts";
 
 // The edge at which a server's JSON becomes typed objects. It is trusted to serve the kinds that it is asked for; what is
@@ -31,7 +31,7 @@ export function readWatchEvent<T extends KubeObject>(line: unknown): WatchEvent<
   const { resourceVersion } = metadataOf(object);
   switch (type) {
     case "ERROR":
-      throw toStatusError({ code: 500, body: object, request: "watch" });
+      throw readStatusError({ code: 500, body: object, request: "watch" });
     case "BOOKMARK":
       return typeof resourceVersion === "string" ? { type, resourceVersion } : undefined;
     case "ADDED":

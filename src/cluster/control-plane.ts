@@ -1,8 +1,8 @@
 import { mkdir, readFile } from "node:fs/promises";
 import type { Features } from "../api/feature-gates.ts";
 import { type ApiServer, startApiServer } from "../apiserver/api-server.ts";
-import { writeKubeconfig } from "../apiserver/auth/pki/kubeconfig.ts";
 import { issueClientCertificate, loadOrCreatePki } from "../apiserver/auth/pki/pki.ts";
+import { writeKubeconfig } from "../apiserver/auth/pki/write-kubeconfig.ts";
 import { parseTokenFile } from "../apiserver/auth/token/token-file.ts";
 import { authenticatedUser } from "../apiserver/auth/user-info.ts";
 import { createHttpTransport } from "../client/http-transport.ts";

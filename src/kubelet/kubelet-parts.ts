@@ -19,7 +19,7 @@ import { createNodeStatusUpdater } from "./node/node-status-updater.ts";
 import { shutdownRejection } from "./node/plan-shutdown.ts";
 import { readMachine } from "./node/read-machine.ts";
 import { nodeView } from "./node-view.ts";
-import { createAdmission } from "./pod/create-admission.ts";
+import { createPodAdmission } from "./pod/create-pod-admission.ts";
 import { createPodObserver } from "./pod-observer.ts";
 import { createPodSource } from "./pod-source.ts";
 import { createPodWorkers, type PodWorkers } from "./pod-workers.ts";
@@ -123,7 +123,7 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
     cpus: machine.cpus,
     pods: () => workers.list(),
   });
-  const admit = createAdmission({
+  const admit = createPodAdmission({
     workers: () => workers,
     observer,
     node,

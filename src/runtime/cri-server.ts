@@ -1,7 +1,7 @@
 import { ImageServiceService, RuntimeServiceService } from "../cri/generated/cri.ts";
 import { listenOnSocket } from "../cri/listen-on-socket.ts";
 import { serveCalls } from "../cri/serve-call.ts";
-import { imageCalls, runtimeCalls } from "./rpc/services.ts";
+import { imageCalls, runtimeCalls } from "./rpc/calls.ts";
 import type { RuntimeInfo } from "./rpc/status.ts";
 import { toStatus } from "./rpc/to-status.ts";
 import type { RuntimeState } from "./state/runtime-state.ts";

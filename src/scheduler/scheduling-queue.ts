@@ -1,4 +1,4 @@
-import { isEqual } from "../api/equality.ts";
+import { isEqual } from "../api/is-equal.ts";
 import { createHeap } from "../lib/heap.ts";
 import type { PluginName } from "./filter/filter.ts";
 import type { PodInfo } from "./pod-info.ts";

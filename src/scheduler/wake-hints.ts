@@ -1,4 +1,4 @@
-import { isEqual } from "../api/equality.ts";
+import { isEqual } from "../api/is-equal.ts";
 import { requiredNodes } from "../api/node-matcher.ts";
 import { matchesLabels } from "../api/selector.ts";
 import { matchesTerm } from "./affinity-term.ts";

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, test } from "vitest";
+import { describeCompaction } from "./contract/compaction.ts";
+import { describeReads } from "./contract/reads.ts";
 import {
   bytes,
   expectCode,
@@ -6,9 +8,7 @@ import {
   type StoreBackend,
   type StoreBench,
   take,
-} from "./contract/bench.ts";
-import { describeCompaction } from "./contract/compaction.ts";
-import { describeReads } from "./contract/reads.ts";
+} from "./contract/store-bench.ts";
 import { describeWatches } from "./contract/watches.ts";
 import { describeWrites } from "./contract/writes.ts";
 

@@ -7,7 +7,7 @@ import {
   detectCgroupLayout,
 } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/bench.ts";
+import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/contract-bench.ts";
 import { describeDriverContract } from "../../src/runtime/driver/driver.contract.ts";
 import type { ContainerSpec } from "../../src/runtime/driver/driver.ts";
 import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/bench.ts";
+import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/contract-bench.ts";
 import type { Driver } from "../../src/runtime/driver/driver.ts";
 import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
 import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";

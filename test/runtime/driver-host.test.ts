@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createContractBench, readLog, until } from "../../src/runtime/driver/contract/bench.ts";
+import { createContractBench, readLog, until } from "../../src/runtime/driver/contract/contract-bench.ts";
 import { describeDriverContract } from "../../src/runtime/driver/driver.contract.ts";
 import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
 import { bundle } from "../support/bundle.ts";

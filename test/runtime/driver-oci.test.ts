@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createContractBench, readLog } from "../../src/runtime/driver/contract/bench.ts";
+import { createContractBench, readLog } from "../../src/runtime/driver/contract/contract-bench.ts";
 import { describeDriverContract } from "../../src/runtime/driver/driver.contract.ts";
 import type { Driver } from "../../src/runtime/driver/driver.ts";
 import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";

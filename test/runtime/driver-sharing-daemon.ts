@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createContractBench, until } from "../../src/runtime/driver/contract/bench.ts";
+import { createContractBench, until } from "../../src/runtime/driver/contract/contract-bench.ts";
 import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
 
 const [busybox = ""] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { volumeMounts } from "../../src/runtime/container/container-mounts.ts";
 import { resolveUser } from "../../src/runtime/container/resolve-user.ts";
-import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/bench.ts";
+import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/contract-bench.ts";
 import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
 import { openImages } from "../support/images.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

@@ -3,7 +3,7 @@ import type { JsonObject } from "../schema/json-object.ts";
 import { type Field, type Message, readMessage, type Value } from "./message.ts";
 
 /** The message whose fields, numbered from 1, have these values. */
-export function messageOf(values: Readonly<Record<string, Value>>): Message {
+export function messageWith(values: Readonly<Record<string, Value>>): Message {
   return [undefined, ...Object.entries(values).map(([name, value]) => singular(name, value))];
 }
 
@@ -63,7 +63,7 @@ export function list(name: string, { wire, read }: Value): Field {
 
 /** On the wire it is a list of entries. */
 export function map(name: string, key: Value, value: Value): Field {
-  const entry = messageOf({ key, value });
+  const entry = messageWith({ key, value });
   return {
     name,
     wire: WireType.LengthDelimited,

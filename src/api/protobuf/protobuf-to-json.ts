@@ -4,7 +4,7 @@ import { definitionName, hasDefinition } from "../schema/schema.ts";
 import { badRequest } from "../status-error.ts";
 import { messageNamed } from "./compile-message.ts";
 import { hasFieldNumbers } from "./field-numbers.ts";
-import { messageOf, singular, struct } from "./fields.ts";
+import { messageWith, singular, struct } from "./fields.ts";
 import { type Message, readFields } from "./message.ts";
 import { scalarValues } from "./scalar-values.ts";
 
@@ -18,7 +18,7 @@ interface Envelope {
 
 const envelope: Message = [
   undefined,
-  struct("typeMeta", messageOf({ apiVersion: scalarValues.string, kind: scalarValues.string })),
+  struct("typeMeta", messageWith({ apiVersion: scalarValues.string, kind: scalarValues.string })),
   singular("raw", { wire: WireType.LengthDelimited, read: (reader) => reader.bytes() }),
 ];
 

@@ -2,14 +2,14 @@ import { WireType } from "@bufbuild/protobuf/wire";
 import { assertDepth } from "../schema/assert-depth.ts";
 import { DecodeError } from "../schema/decode-error.ts";
 import type { Scalar } from "../schema/schema.ts";
-import { messageOf, wrapped } from "./fields.ts";
+import { messageWith, wrapped } from "./fields.ts";
 import type { Value } from "./message.ts";
 
 const string: Value = { wire: WireType.LengthDelimited, read: (reader) => reader.string() };
 const int32: Value = { wire: WireType.Varint, read: (reader) => reader.int32() };
 // Beyond 2^53 it is as near as a number comes, which is how JSON is read too.
 const int64: Value = { wire: WireType.Varint, read: (reader) => Number(reader.int64()) };
-const json = wrapped(messageOf({ raw: string }), toJson);
+const json = wrapped(messageWith({ raw: string }), toJson);
 
 /** What is one value in JSON. Protobuf has messages for many of them. */
 export const scalarValues: Readonly<Record<Scalar, Value>> = {
@@ -19,10 +19,10 @@ export const scalarValues: Readonly<Record<Scalar, Value>> = {
   bool: { wire: WireType.Varint, read: (reader) => reader.bool() },
   double: { wire: WireType.Bit64, read: (reader) => reader.double() },
   bytes: { wire: WireType.LengthDelimited, read: (reader) => Buffer.from(reader.bytes()).toString("base64") },
-  time: wrapped(messageOf({ seconds: int64 }), toTime),
-  microTime: wrapped(messageOf({ seconds: int64, nanos: int32 }), toMicroTime),
-  quantity: wrapped(messageOf({ string }), (fields: { string?: string }) => fields.string ?? "0"),
-  intOrString: wrapped(messageOf({ type: int32, intVal: int32, strVal: string }), toIntOrString),
+  time: wrapped(messageWith({ seconds: int64 }), toTime),
+  microTime: wrapped(messageWith({ seconds: int64, nanos: int32 }), toMicroTime),
+  quantity: wrapped(messageWith({ string }), (fields: { string?: string }) => fields.string ?? "0"),
+  intOrString: wrapped(messageWith({ type: int32, intVal: int32, strVal: string }), toIntOrString),
   json,
   fieldsV1: json,
 };

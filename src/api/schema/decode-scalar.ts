@@ -1,7 +1,7 @@
 import { canonicalQuantity, QuantityError } from "../quantity.ts";
 import { assertDepth } from "./assert-depth.ts";
+import { canonicalMicroTime, canonicalTime } from "./canonical-time.ts";
 import { DecodeError, jsonKind, MismatchError } from "./decode-error.ts";
-import { canonicalMicroTime, canonicalTime } from "./parse-time.ts";
 import type { FieldType, Scalar } from "./schema.ts";
 
 /** Checks one value and gives it in the form in which the API keeps it. Throws MismatchError or DecodeError. */

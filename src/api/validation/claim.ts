@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
+import { isEqual } from "../is-equal.ts";
 import type { KubeObject, Wire } from "../objects.ts";
 import { compareQuantities, parseQuantity } from "../quantity.ts";
 import { type ClaimSpec, validateClaimSpec } from "./claim-spec.ts";

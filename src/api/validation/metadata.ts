@@ -1,5 +1,5 @@
-import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
+import { isEqual } from "../is-equal.ts";
 import {
   dnsLabelProblems,
   generateNameProblems,

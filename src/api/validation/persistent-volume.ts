@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
+import { isEqual } from "../is-equal.ts";
 import { dnsLabelProblems, dnsSubdomainProblems } from "../names.ts";
 import type { Wire } from "../objects.ts";
 import { parseQuantity } from "../quantity.ts";

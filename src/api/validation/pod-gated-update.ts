@@ -1,5 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isEqual } from "../equality.ts";
+import { isEqual } from "../is-equal.ts";
 import type { PodSpec } from "../objects.ts";
 import type { Report } from "./report.ts";
 

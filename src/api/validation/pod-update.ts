@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
+import { isEqual } from "../is-equal.ts";
 import type { Container, Pod, PodSpec } from "../objects.ts";
 import { diffValues } from "./diff.ts";
 import { validatePodContent } from "./pod.ts";

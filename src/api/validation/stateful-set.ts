@@ -1,5 +1,5 @@
-import { isEqual } from "../equality.ts";
 import type { FieldError } from "../field-error.ts";
+import { isEqual } from "../is-equal.ts";
 import { dnsLabelProblems } from "../names.ts";
 import type { StatefulSet } from "../objects.ts";
 import { validateClaimSpec } from "./claim-spec.ts";

@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import { isMirrorPod } from "../../api/mirror-pod.ts";
 import type { KubeObject, Namespace, Node, Pod, Wire } from "../../api/objects.ts";
 import { apiVersionOf } from "../../api/resources.ts";
 import { forbidden } from "../../api/status-error.ts";
@@ -17,12 +18,7 @@ import { admitDefaultTolerations } from "./default-tolerations.ts";
 import { refuseByNamespace } from "./namespace-lifecycle.ts";
 import { admitPriority, admitPriorityClass } from "./priority.ts";
 import { admitRuntimeClass } from "./runtime-class.ts";
-import {
-  admitServiceAccount,
-  isMirrorPod,
-  type ServiceAccount,
-  serviceAccountNameOf,
-} from "./service-account.ts";
+import { admitServiceAccount, type ServiceAccount, serviceAccountNameOf } from "./service-account.ts";
 import { admitStorageProtection } from "./storage-protection.ts";
 
 type StorageClass = KubeObject & Wire<k8s.V1StorageClass>;

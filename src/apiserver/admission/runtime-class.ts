@@ -1,5 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Pod } from "../../api/objects.ts";
 import type { RuntimeClass } from "../strategy/runtime-class.ts";
 

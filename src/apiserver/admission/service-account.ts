@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import { isMirrorPod } from "../../api/mirror-pod.ts";
 import type { Container, KubeObject, Pod, PodSpec, Wire } from "../../api/objects.ts";
 import { containersOf } from "../../api/pod-containers.ts";
 
@@ -12,11 +13,6 @@ const tokenSeconds = 3607;
 /** The account that a new pod runs as. */
 export function serviceAccountNameOf({ spec }: Pod): string {
   return spec?.serviceAccountName || "default";
-}
-
-/** Mirror pods show what a kubelet runs by itself: they have no account. */
-export function isMirrorPod({ metadata }: Pod): boolean {
-  return metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
 }
 
 /**

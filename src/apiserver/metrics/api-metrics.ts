@@ -1,11 +1,15 @@
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { createMetrics, metricsContentType } from "../../lib/metrics.ts";
+import { processMetrics } from "../../lib/process-metrics.ts";
 import { createRequestMetrics, type RequestMetrics } from "./request-metrics.ts";
 
 /** The server's metrics, under upstream's names and labels. */
 export interface ApiMetrics extends Pick<RequestMetrics, "observe"> {
-  text(): Promise<string>;
+  text(): string;
   readonly contentType: string;
 }
+
+const watchers = { name: "apiserver_registered_watchers", help: "Watches that are open now" };
+const stored = { name: "apiserver_storage_objects", help: "Stored objects by resource" };
 
 export function createApiMetrics(sources: {
   watchers(): number;
@@ -13,28 +17,12 @@ export function createApiMetrics(sources: {
   otherMetrics?: () => string;
 }): ApiMetrics {
   const requests = createRequestMetrics();
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  new Gauge({
-    name: "apiserver_registered_watchers",
-    help: "Watches that are open now",
-    registers: [registry],
-    collect() {
-      this.set(sources.watchers());
-    },
-  });
-  new Gauge({
-    name: "apiserver_storage_objects",
-    help: "Stored objects by resource",
-    labelNames: ["resource"],
-    registers: [registry],
-    collect() {
-      for (const { resource, count } of sources.objects()) this.set({ resource }, count);
-    },
-  });
+  const metrics = createMetrics();
+  metrics.gauge(watchers, () => [[{}, sources.watchers()]]);
+  metrics.gauge(stored, () => sources.objects().map(({ resource, count }) => [{ resource }, count]));
   return {
     observe: requests.observe,
-    text: async () => `${await registry.metrics()}\n${requests.text()}${sources.otherMetrics?.() ?? ""}`,
-    contentType: registry.contentType,
+    text: () => processMetrics().text() + metrics.text() + requests.text() + (sources.otherMetrics?.() ?? ""),
+    contentType: metricsContentType,
   };
 }

@@ -1,5 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { KubeObject } from "../../api/objects.ts";
 import { Report } from "../../api/validation/report.ts";
 import type { Strategy } from "./strategy.ts";

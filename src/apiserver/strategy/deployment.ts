@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import { defaultDeployment } from "../../api/defaults/workload.ts";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { KubeObject, Wire } from "../../api/objects.ts";
 import {
   validateDeployment,

@@ -1,5 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { KubeObject, Wire } from "../../api/objects.ts";
 import { validateEndpointSlice, validateEndpointSliceUpdate } from "../../api/validation/endpoint-slice.ts";
 import { raiseGeneration, startGeneration } from "./prepare.ts";

@@ -1,4 +1,4 @@
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { KubeObject } from "../../api/objects.ts";
 
 /** Users write the spec, controllers the status. */

@@ -1,5 +1,5 @@
 import { isExternallyAccessible } from "../../api/defaults/service.ts";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { IpFamily } from "../../api/validation/ip.ts";
 import { needsHealthCheckNodePort } from "../../api/validation/service.ts";
 import { isHeadless, type ServiceSpec } from "../../api/validation/service-addresses.ts";

@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isEqual } from "../../api/equality.ts";
 import type { FieldError } from "../../api/field-error.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import { qualifiedNameProblems } from "../../api/names.ts";
 import type { KubeObject, Wire } from "../../api/objects.ts";
 import { Report } from "../../api/validation/report.ts";

@@ -1,3 +1,4 @@
+import { controllerOf } from "../../api/controller-reference.ts";
 import type {
   ControllerRevision,
   Deployment,
@@ -95,7 +96,7 @@ export const scaleTable: TableLayout<Scale> = {
 export const controllerRevisionTable: TableLayout<ControllerRevision> = {
   columns: [
     nameColumn,
-    column("Controller", "What the revision is of", controllerOf),
+    column("Controller", "What the revision is of", controllerName),
     column("Revision", "Number of the revision", ({ revision }) => revision ?? 0),
     ageColumn,
   ],
@@ -120,8 +121,8 @@ export const podDisruptionBudgetTable: TableLayout<PodDisruptionBudget> = {
 };
 
 /** `statefulset.apps/web` */
-function controllerOf({ metadata }: KubeObject): string {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+function controllerName(object: KubeObject): string {
+  const owner = controllerOf(object);
   if (!owner) return "<none>";
   const group = owner.apiVersion.includes("/") ? `.${owner.apiVersion.split("/")[0]}` : "";
   return `${`${owner.kind}${group}`.toLowerCase()}/${owner.name}`;

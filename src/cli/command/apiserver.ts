@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { startControlPlane } from "../../cluster/control-plane.ts";
-import { addControlPlaneOptions, type ControlPlaneFlags, runControlPlane } from "../control-plane.ts";
+import { addControlPlaneOptions, type ControlPlaneFlags, runControlPlane } from "../run-control-plane.ts";
 
 const examples = `
 Examples:

@@ -8,8 +8,8 @@ import type { RuntimeChoice } from "../../cluster/node.ts";
 import { startUp, type UpOptions } from "../../cluster/up.ts";
 import { findProgram } from "../../runtime/driver/find-program.ts";
 import { announceUp, sudoUserOf } from "../announce-up.ts";
-import { addControlPlaneOptions, type ControlPlaneFlags, runControlPlane } from "../control-plane.ts";
 import { type DashboardChoice, dashboardOption } from "../dashboard-option.ts";
+import { addControlPlaneOptions, type ControlPlaneFlags, runControlPlane } from "../run-control-plane.ts";
 import { type NodeSections, readUpConfig } from "../up-config.ts";
 import { UsageError } from "../usage-error.ts";
 

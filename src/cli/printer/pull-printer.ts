@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { formatPullJson, formatPullLine, type PullView, renderPull } from "./pull-progress.ts";
+import { addSample, bytesPerSecond, type Sample } from "./pull-rate.ts";
 import { createRedraw, type Output } from "./redraw.ts";
-import { addSample, bytesPerSecond, type Sample } from "./track-rate.ts";
 
 /** Shows a pull as it comes along. */
 export interface PullPrinter {

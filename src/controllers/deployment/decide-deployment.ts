@@ -1,4 +1,4 @@
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Deployment, Pod, ReplicaSet } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
 import { conditionOf, type Finding, withFinding } from "./conditions.ts";

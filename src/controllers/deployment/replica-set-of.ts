@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { controllerReference } from "../../api/controller-reference.ts";
 import type { PodTemplate } from "../../api/defaults/pod-template.ts";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Deployment, ReplicaSet } from "../../api/objects.ts";
 import { byAge } from "./replica-set-size.ts";
 import { currentSetAnnotations, sizeAnnotations } from "./revision-annotations.ts";

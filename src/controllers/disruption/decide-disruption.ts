@@ -1,6 +1,6 @@
 import { isReady } from "../../api/conditions.ts";
-import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Pod, PodDisruptionBudget } from "../../api/objects.ts";
 import { scaledValue } from "../scaled-value.ts";
 

@@ -1,5 +1,5 @@
 import { conditionOf } from "../../api/conditions.ts";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Pod, PodDisruptionBudget } from "../../api/objects.ts";
 import { formatLabelSelector, labelSelectorOf, matchesLabels } from "../../api/selector.ts";
 import { keyOf } from "../../client/object-key.ts";

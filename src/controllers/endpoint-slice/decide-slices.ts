@@ -1,5 +1,5 @@
 import { controllerOf, controllerReference } from "../../api/controller-reference.ts";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import { dnsSubdomainProblems } from "../../api/names.ts";
 import type { EndpointSlice, Service } from "../../api/objects.ts";
 import { hasClusterIp, headlessLabel } from "../service-pods/endpoint-pod.ts";

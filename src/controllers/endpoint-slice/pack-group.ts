@@ -1,4 +1,4 @@
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { EndpointSlice } from "../../api/objects.ts";
 import { type Endpoint, endpointKey, type PortGroup, type SlicePort } from "./make-endpoints.ts";
 

@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import { isReady } from "../../api/conditions.ts";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Endpoints, Pod, Service, Wire } from "../../api/objects.ts";
 import {
   addressesOf,

@@ -1,4 +1,4 @@
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { KubeObject } from "../../api/objects.ts";
 import type { Client, DeleteOptions } from "../../client/client.ts";
 import { isConflict, isNotFound } from "../../client/status-errors.ts";

@@ -1,4 +1,4 @@
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { KubeObject, ObjectMeta, OwnerReference } from "../../api/objects.ts";
 import type { ResourceName } from "../../client/client.ts";
 

@@ -1,6 +1,6 @@
 import { isReady } from "../../api/conditions.ts";
-import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Node, Pod } from "../../api/objects.ts";
 import { isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";

@@ -1,5 +1,5 @@
-import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Node, Pod } from "../../api/objects.ts";
 import { keyOf } from "../../client/object-key.ts";
 import { isConflict, isNotFound } from "../../client/status-errors.ts";

@@ -1,4 +1,4 @@
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
 import { bindCompletedAnnotation, boundByControllerAnnotation } from "../../api/volume-binding.ts";
 import { annotationOf, withAnnotations, withoutAnnotation } from "./volume-facts.ts";

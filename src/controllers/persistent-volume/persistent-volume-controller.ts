@@ -5,13 +5,13 @@ import { createRecentMap } from "../../client/recent-map.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../client/status-errors.ts";
 import type { WorkQueue } from "../../client/work-queue.ts";
 import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { actOnClaim } from "./claim-actor.ts";
+import { actOnClaim } from "./act-on-claim.ts";
+import { actOnVolume } from "./act-on-volume.ts";
 import { decideClaim } from "./decide-claim.ts";
 import { decideVolume } from "./decide-volume.ts";
 import { standardClass } from "./default-class.ts";
 import { createLocalProvisioner } from "./local-provisioner.ts";
 import { protectClaim, protectVolume } from "./protect-storage.ts";
-import { actOnVolume } from "./volume-actor.ts";
 import { claimNamesOf, heldKeyOf } from "./volume-facts.ts";
 import { watchStorage } from "./watch-storage.ts";
 

@@ -1,5 +1,5 @@
-import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Pod, ReplicaSet } from "../../api/objects.ts";
 import { availableInMs } from "../pod-state.ts";
 

@@ -6,7 +6,7 @@ import type {
   Pod,
   StatefulSet,
 } from "../../api/objects.ts";
-import { isInRange, ordinalOf } from "./identity.ts";
+import { isInRange, ordinalOf } from "./pod-identity.ts";
 
 /**
  * Whom a claim goes with, by the set's retention policy. A claim without owners stays.

@@ -1,6 +1,6 @@
 import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
 import { correctedOwners, hasOtherController, hasStaleReference, ownersOfNewClaim } from "./claim-owners.ts";
-import { claimsOf, ordinalOf } from "./identity.ts";
+import { claimsOf, ordinalOf } from "./pod-identity.ts";
 import type { PodAction, StatefulSetFacts } from "./stateful-set-facts.ts";
 
 type ClaimFacts = Pick<StatefulSetFacts, "set" | "claim">;

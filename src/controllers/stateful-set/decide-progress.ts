@@ -1,9 +1,9 @@
 import type { Pod } from "../../api/objects.ts";
 import { isCreated } from "../pod-state.ts";
 import { isDue } from "./decide-replicas.ts";
-import { revisionOf } from "./identity.ts";
+import { revisionOf } from "./pod-identity.ts";
 import type { Rollout } from "./rollout.ts";
-import type { Condition } from "./status.ts";
+import type { Condition } from "./stateful-set-status.ts";
 
 /**
  * The condition `Progressing`, for every strategy. False: a pod holds the set up and something is wrong with it; the

@@ -2,7 +2,7 @@ import type { Pod } from "../../api/objects.ts";
 import { isCreated, isTerminating } from "../pod-state.ts";
 import type { Rollout } from "./rollout.ts";
 import type { PodActions } from "./stateful-set-facts.ts";
-import type { Condition, StatefulSetStatus } from "./status.ts";
+import type { Condition, StatefulSetStatus } from "./stateful-set-status.ts";
 
 /**
  * Recreate: every pod of another revision goes before any of the update revision comes, all of them at once under

@@ -2,7 +2,7 @@ import type { Pod } from "../../api/objects.ts";
 import { hasEnded } from "../../api/pod-phase.ts";
 import { isCreated, isRunningAndReady, isTerminating } from "../pod-state.ts";
 import { claimCorrections, hasStaleClaim, missingClaims } from "./decide-pod-claims.ts";
-import { correctedPod, ordinalOf, ordinalsOf } from "./identity.ts";
+import { correctedPod, ordinalOf, ordinalsOf } from "./pod-identity.ts";
 import type { Rollout } from "./rollout.ts";
 import type { PodAction, PodActions } from "./stateful-set-facts.ts";
 

@@ -1,7 +1,7 @@
 import { defaultPodTemplate } from "../../api/defaults/pod-template.ts";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { ControllerRevision, Pod, StatefulSet } from "../../api/objects.ts";
-import { revisionOf } from "./identity.ts";
+import { revisionOf } from "./pod-identity.ts";
 import { newRevision, revisionText, templateOf, templateText } from "./revision-data.ts";
 
 export type UpdateRevision =

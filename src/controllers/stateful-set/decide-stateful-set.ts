@@ -6,7 +6,7 @@ import { decideReplicas } from "./decide-replicas.ts";
 import { decideUpdate } from "./decide-update.ts";
 import { rolloutOf } from "./rollout.ts";
 import type { PodActions, StatefulSetFacts, StatefulSetPlan } from "./stateful-set-facts.ts";
-import { countPods, withCondition } from "./status.ts";
+import { countPods, withCondition } from "./stateful-set-status.ts";
 
 /**
  * What to do next for a StatefulSet, from what there is:

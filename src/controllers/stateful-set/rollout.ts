@@ -1,6 +1,6 @@
 import type { Pod, StatefulSet } from "../../api/objects.ts";
 import { isAvailable, isTerminating } from "../pod-state.ts";
-import { newPod, ordinalOf, ordinalsOf, revisionOf } from "./identity.ts";
+import { newPod, ordinalOf, ordinalsOf, revisionOf } from "./pod-identity.ts";
 import type { StatefulSetFacts } from "./stateful-set-facts.ts";
 import { type Holdup, isUnderWay, whyUnavailable } from "./why-unavailable.ts";
 

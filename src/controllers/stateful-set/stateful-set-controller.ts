@@ -14,12 +14,12 @@ import {
 } from "../run-controller.ts";
 import { revisionsToForget } from "./decide-revisions.ts";
 import { decideStatefulSet } from "./decide-stateful-set.ts";
-import { isMemberOf } from "./identity.ts";
+import { isMemberOf } from "./pod-identity.ts";
 import { runPhases } from "./run-phases.ts";
 import type { PodAction } from "./stateful-set-facts.ts";
 import { measureStatefulSets } from "./stateful-set-metrics.ts";
 import { ensureRevisions, type Revisions } from "./stateful-set-revisions.ts";
-import { type StatefulSetStatus, statusAfter, statusToWrite, withCondition } from "./status.ts";
+import { type StatefulSetStatus, statusAfter, statusToWrite, withCondition } from "./stateful-set-status.ts";
 import { switchedOff } from "./switched-off.ts";
 import { watchStatefulSets } from "./watch-stateful-sets.ts";
 

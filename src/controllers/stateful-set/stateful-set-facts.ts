@@ -1,5 +1,5 @@
 import type { OwnerReference, PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
-import type { Revision } from "./identity.ts";
+import type { Revision } from "./pod-identity.ts";
 
 /** Everything that a decision about a StatefulSet rests on. */
 export interface StatefulSetFacts {

@@ -4,7 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { isAvailable, isTerminating } from "../pod-state.ts";
 import { maxUnavailableOf } from "./decide-update.ts";
-import { isInRange, isMemberOf, ordinalOf, ordinalsOf } from "./identity.ts";
+import { isInRange, isMemberOf, ordinalOf, ordinalsOf } from "./pod-identity.ts";
 
 interface MeasureDeps {
   readonly metrics: Metrics;

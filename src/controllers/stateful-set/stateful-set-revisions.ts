@@ -5,7 +5,7 @@ import { isAlreadyExists } from "../../client/status-errors.ts";
 import { claimObjects, decideClaim } from "../claim-objects.ts";
 import { type Informers, orphanedIn } from "../informers.ts";
 import { decideUpdateRevision, sortRevisions } from "./decide-revisions.ts";
-import type { Revision } from "./identity.ts";
+import type { Revision } from "./pod-identity.ts";
 import { newRevision, revisionText, templateOf, templateText } from "./revision-data.ts";
 
 export interface Revisions {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
 import { decideStatefulSet } from "./decide-stateful-set.ts";
-import { newPod, ordinalOf, type Revision } from "./identity.ts";
+import { newPod, ordinalOf, type Revision } from "./pod-identity.ts";
 import type { PodAction, StatefulSetFacts, StatefulSetPlan } from "./stateful-set-facts.ts";
 
 export const now = Date.parse("2026-01-01T00:10:00Z");

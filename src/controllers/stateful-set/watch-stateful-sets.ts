@@ -7,7 +7,7 @@ import type { WorkQueue } from "../../client/work-queue.ts";
 import type { Informers } from "../informers.ts";
 import { ownerOf } from "../owner-of.ts";
 import { selects } from "../selects.ts";
-import { isMemberOf } from "./identity.ts";
+import { isMemberOf } from "./pod-identity.ts";
 
 interface WatchDeps {
   readonly informers: Informers;

@@ -1,7 +1,7 @@
 import { envVarNameProblems } from "../../api/names.ts";
 import type { ConfigMap, Container, Pod, Secret, Service } from "../../api/objects.ts";
 import { configError } from "./config-error.ts";
-import { type Addresses, podField, resourceField } from "./downward-value.ts";
+import { type Addresses, podField, resourceField } from "./downward-fields.ts";
 import { createExpand } from "./expand.ts";
 import { parseEnvFile } from "./parse-env-file.ts";
 import { serviceVariables } from "./service-variables.ts";

@@ -1,5 +1,5 @@
 import { conditionOf } from "../../api/conditions.ts";
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Node, NodeCondition, NodeStatus } from "../../api/objects.ts";
 
 type Patch = Record<string, unknown>;

@@ -8,12 +8,12 @@ import { type BackoffPolicy, type BackoffState, backOff, retry } from "../../lib
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
-import { rebootEvent } from "./boot-id.ts";
 import { buildNode, buildNodeStatus, type NodeFacts, type NodeOptions } from "./build-node.ts";
 import { hasNodeChanged, heartbeatPatch } from "./node-patch.ts";
 import { registerNode } from "./node-registration.ts";
 import type { Machine } from "./read-machine.ts";
 import { type RuntimeAnswer, readImages, readRuntime } from "./read-runtime.ts";
+import { rebootEvent } from "./reboot-event.ts";
 
 export interface NodeStatusUpdaterOptions {
   readonly client: Pick<Client, "create" | "get" | "patch">;

@@ -1,4 +1,4 @@
-import { isEqual } from "../../api/equality.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { PodCondition, PodStatus } from "../../api/objects.ts";
 
 /** What the kubelet writes and nobody else does. Lists of container statuses have no key: they are sent whole. */

@@ -1,5 +1,5 @@
-import { isEqual } from "../../api/equality.ts";
 import type { Features } from "../../api/feature-gates.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Pod, PodStatus } from "../../api/objects.ts";
 import { isNewerVersion } from "../../api/resource-version.ts";
 import type { Client } from "../../client/client.ts";

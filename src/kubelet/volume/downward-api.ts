@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Pod } from "../../api/objects.ts";
-import { resourceField } from "../container/downward-value.ts";
+import { resourceField } from "../container/downward-fields.ts";
 import { fieldValue } from "../container/field-value.ts";
 import { collectErrors } from "./collect-errors.ts";
 import { type Payload, type ProjectedFile, usualMode } from "./payload.ts";

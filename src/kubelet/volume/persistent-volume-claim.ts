@@ -9,7 +9,7 @@ import { findClaimedVolume } from "./find-claimed-volume.ts";
 import { applyFsGroup } from "./fs-group.ts";
 import { unless } from "./held-directory.ts";
 import { prepareHostPath } from "./host-path.ts";
-import { isReachableFrom } from "./node-affinity.ts";
+import { isReachableFrom } from "./is-reachable-from.ts";
 import type { MountedVolume } from "./pod-volumes.ts";
 import { mountFailure, VolumeProblem } from "./volume-problem.ts";
 import type { VolumeDeps, VolumeRequest } from "./volume-request.ts";

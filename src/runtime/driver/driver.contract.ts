@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe } from "vitest";
-import { type ContractBench, createContractBench, type DriverContract } from "./contract/bench.ts";
+import { type ContractBench, createContractBench, type DriverContract } from "./contract/contract-bench.ts";
 import { describeExec } from "./contract/exec.ts";
 import { describeFiles } from "./contract/files.ts";
 import { describeLife } from "./contract/life.ts";

@@ -1,12 +1,12 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { quote } from "../process/quote.ts";
+import { quoteShell } from "../../lib/quote-shell.ts";
 import { runQuietly } from "../process/run-quietly.ts";
 
 /** The words that run others in a terminal of their own, from util-linux' `script`. */
 export function inTerminal(words: readonly string[], echo: "always" | "never"): [string, string[]] {
-  const line = words.map(quote).join(" ");
+  const line = words.map(quoteShell).join(" ");
   return ["script", ["-q", "-e", "-f", "-E", echo, "-c", `exec ${line}`, "/dev/null"]];
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { quote } from "./quote.ts";
+import { quoteShell } from "../../lib/quote-shell.ts";
 import { runInShell, runQuietly } from "./run-quietly.ts";
 
 test("arguments, environment, directory and input arrive as they are", async () => {
@@ -32,7 +32,7 @@ test("many at once are all done, each with its own answer", async () => {
 });
 
 test("one that takes too long is killed with what it started, and others go on", async () => {
-  const late = await runInShell(`sh -c ${quote("sleep 4321 & sleep 4322")}`, { timeoutMs: 200 });
+  const late = await runInShell(`sh -c ${quoteShell("sleep 4321 & sleep 4322")}`, { timeoutMs: 200 });
   expect(late).toEqual({ exitCode: 124, output: "did not end within 200 ms" });
   const { output } = await runQuietly("ps", ["-eo", "args"]);
   expect(output).not.toMatch(/sleep 432[12]/);

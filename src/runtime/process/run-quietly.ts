@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { quote } from "./quote.ts";
+import { quoteShell } from "../../lib/quote-shell.ts";
 
 export interface QuietResult {
   readonly exitCode: number;
@@ -26,12 +26,12 @@ export function runQuietly(
   args: readonly string[],
   { input, env = {}, cwd, timeoutMs }: QuietOptions = {},
 ): Promise<QuietResult> {
-  const place = cwd === undefined ? "" : `cd ${quote(cwd)} && `;
+  const place = cwd === undefined ? "" : `cd ${quoteShell(cwd)} && `;
   // The daemon's path of now, not of when the shell began.
   const variables = Object.entries({ PATH: process.env.PATH ?? "", ...env }).map(
-    ([name, value]) => `${name}=${quote(value)} `,
+    ([name, value]) => `${name}=${quoteShell(value)} `,
   );
-  const program = `${place}${variables.join("")}${[command, ...args].map(quote).join(" ")}`;
+  const program = `${place}${variables.join("")}${[command, ...args].map(quoteShell).join(" ")}`;
   const end = unusedWord(input ?? "");
   const stdin = input === undefined ? "</dev/null" : `<<'${end}'\n${input.replace(/\n?$/, "\n")}${end}\n`;
   return runInShell(`${program} 2>&1 ${stdin}`, { timeoutMs });

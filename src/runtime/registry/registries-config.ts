@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
+import { isMapping } from "../../lib/is-mapping.ts";
 
 /** Which addresses stand for a registry, and how far they are trusted. */
 export interface RegistriesConfig {
@@ -66,10 +67,6 @@ export function endpointsFor(host: string, config: RegistriesConfig): Endpoint[]
 function isLoopback(host: string): boolean {
   const name = host.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -6,13 +6,13 @@ import type {
   ListContainerStatsRequest,
   ListContainerStatsResponse,
 } from "../../cri/generated/cri.ts";
+import { matchesLabels } from "../../cri/matches-labels.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
 import type { CpuRates } from "../container/cpu-rates.ts";
 import type { LayerUsage } from "../container/layer-usage.ts";
 import { containerStatsMessage } from "../message/stats-message.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
-import { matchesLabels } from "./matches-labels.ts";
 
 export type StatsDeps = Pick<RuntimeState, "containers" | "driver" | "images" | "clock"> & {
   readonly cpuRates: CpuRates;

@@ -4,13 +4,13 @@ import type {
   CreateContainerResponse,
 } from "../../cri/generated/cri.ts";
 import { ContainerEventType } from "../../cri/generated/cri.ts";
+import { newObjectId } from "../../cri/object-id.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { discardContainer, logPathOf, makeContainer } from "../container/make-container.ts";
 import { stopSignalOf } from "../container/stop-signal.ts";
 import type { Image } from "../image/images.ts";
 import { alreadyExists, failedPrecondition, invalidArgument, notFound } from "../runtime-error.ts";
 import { type ContainerRecord, containerName } from "../state/container-record.ts";
-import { newObjectId } from "../state/object-id.ts";
 import { publishEvent } from "../state/publish-event.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import type { SandboxRecord } from "../state/sandbox-record.ts";

@@ -3,11 +3,11 @@ import type {
   ListContainersRequest,
   ListContainersResponse,
 } from "../../cri/generated/cri.ts";
+import { matchesLabels } from "../../cri/matches-labels.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { containerMessage, containerStateValue } from "../message/container-message.ts";
 import type { ContainerRecord } from "../state/container-record.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
-import { matchesLabels } from "./matches-labels.ts";
 
 export function listContainers({
   containers,

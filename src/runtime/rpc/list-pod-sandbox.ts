@@ -3,11 +3,11 @@ import type {
   ListPodSandboxResponse,
   PodSandboxFilter,
 } from "../../cri/generated/cri.ts";
+import { matchesLabels } from "../../cri/matches-labels.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { sandboxMessage, sandboxStateValue } from "../message/sandbox-message.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import type { SandboxRecord } from "../state/sandbox-record.ts";
-import { matchesLabels } from "./matches-labels.ts";
 
 export function listPodSandbox({
   sandboxes,

@@ -9,13 +9,13 @@ import type {
   PodSandboxStatsResponse,
 } from "../../cri/generated/cri.ts";
 import { PodSandboxStats } from "../../cri/generated/cri.ts";
+import { matchesLabels } from "../../cri/matches-labels.ts";
 import { toNanos } from "../../cri/nanos.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { parseNetworkUsage } from "../sandbox/network-usage.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import type { SandboxRecord } from "../state/sandbox-record.ts";
 import { readContainerStats, type StatsDeps } from "./container-stats.ts";
-import { matchesLabels } from "./matches-labels.ts";
 
 type PodStatsDeps = StatsDeps & Pick<RuntimeState, "sandboxes">;
 

@@ -1,11 +1,11 @@
 import type { RunPodSandboxRequest, RunPodSandboxResponse } from "../../cri/generated/cri.ts";
 import { ContainerEventType, NamespaceMode, type PodSandboxConfig } from "../../cri/generated/cri.ts";
+import { newObjectId } from "../../cri/object-id.ts";
 import type { UnaryRpc } from "../../cri/serve-call.ts";
 import { alreadyExists, failedPrecondition, invalidArgument, unimplemented } from "../runtime-error.ts";
 import { makeSandbox } from "../sandbox/make-sandbox.ts";
 import { discardSandbox } from "../sandbox/release-sandbox.ts";
 import { watchPause } from "../sandbox/watch-pause.ts";
-import { newObjectId } from "../state/object-id.ts";
 import { publishEvent } from "../state/publish-event.ts";
 import type { RuntimeState } from "../state/runtime-state.ts";
 import { type SandboxRecord, sandboxName } from "../state/sandbox-record.ts";

@@ -5,20 +5,20 @@ import {
   LinuxContainerResources,
   type RuntimeServiceService,
 } from "../../cri/generated/cri.ts";
+import { matchesLabels } from "../../cri/matches-labels.ts";
+import { newObjectId } from "../../cri/object-id.ts";
 import type { ServiceCalls } from "../../cri/serve-call.ts";
 import { decideExit, decideStop, endContainer, forgetPlans, planExit, untilEnded } from "../container-end.ts";
 import type { SimulatedCore } from "../core.ts";
 import { alreadyExists, failedPrecondition, invalidArgument, notFound, unknownFailure } from "../failure.ts";
 import { presentImage } from "../image/present-image.ts";
 import { containerMessage, containerStateValue, containerStatusMessage, logPathOf } from "../messages.ts";
-import { newObjectId } from "../object-id.ts";
 import { pauseUntil } from "../pause.ts";
 import { publishContainerEvent } from "../publish-event.ts";
 import type { ContainerRecord, SandboxRecord } from "../records.ts";
 import { containerScript } from "../scripts-for.ts";
 import { findContainer, findOrMissing, findSandbox, removeFrom } from "../state.ts";
 import { appendToLog } from "./append-to-log.ts";
-import { matchesLabels } from "./matches-labels.ts";
 
 export function containerCalls(core: SimulatedCore) {
   const { state, clock } = core;

@@ -6,7 +6,9 @@ import {
   type RunPodSandboxRequest,
   type RuntimeServiceService,
 } from "../../cri/generated/cri.ts";
+import { matchesLabels } from "../../cri/matches-labels.ts";
 import { toNanos } from "../../cri/nanos.ts";
+import { newObjectId } from "../../cri/object-id.ts";
 import type { ServiceCalls } from "../../cri/serve-call.ts";
 import { endContainer } from "../container-end.ts";
 import type { SimulatedCore } from "../core.ts";
@@ -17,7 +19,6 @@ import {
   sandboxStateValue,
   sandboxStatusMessage,
 } from "../messages.ts";
-import { newObjectId } from "../object-id.ts";
 import { pauseUntil } from "../pause.ts";
 import { publishSandboxEvent } from "../publish-event.ts";
 import { killed, type SandboxRecord } from "../records.ts";
@@ -25,7 +26,6 @@ import { sandboxScript } from "../scripts-for.ts";
 import { addToPod, findOrMissing, findSandbox, removeFromPod } from "../state.ts";
 import { annotatedScripts } from "./annotated-scripts.ts";
 import { discardContainer } from "./container-calls.ts";
-import { matchesLabels } from "./matches-labels.ts";
 
 export function sandboxCalls(core: SimulatedCore) {
   const { state } = core;

@@ -5,6 +5,7 @@ import {
   type PodSandboxStatsFilter,
   type RuntimeServiceService,
 } from "../../cri/generated/cri.ts";
+import { matchesLabels } from "../../cri/matches-labels.ts";
 import { toNanos } from "../../cri/nanos.ts";
 import type { ServiceCalls } from "../../cri/serve-call.ts";
 import type { SimulatedCore } from "../core.ts";
@@ -12,7 +13,6 @@ import type { ContainerRecord, SandboxRecord } from "../records.ts";
 import type { Usage } from "../script/scripts.ts";
 import { containerScript } from "../scripts-for.ts";
 import { findContainer, findSandbox } from "../state.ts";
-import { matchesLabels } from "./matches-labels.ts";
 
 /** A container that mostly sleeps. */
 const defaultUsage: Usage = { cpuNanoCores: 1_000_000, memoryBytes: 4 * 2 ** 20 };

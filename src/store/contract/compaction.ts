@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bytes, created, describeEvent, expectCode, type StoreBench, take } from "./bench.ts";
+import { bytes, created, describeEvent, expectCode, type StoreBench, take } from "./store-bench.ts";
 
 export function describeCompaction(bench: () => StoreBench): void {
   describe("compaction", () => {

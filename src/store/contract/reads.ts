@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bytes, created, expectCode, range, type StoreBench } from "./bench.ts";
+import { bytes, created, expectCode, range, type StoreBench } from "./store-bench.ts";
 
 export function describeReads(bench: () => StoreBench): void {
   describe("reads", () => {

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { bytes, collect, created, describeEvent, expectCode, range, type StoreBench, take } from "./bench.ts";
+import {
+  bytes,
+  collect,
+  created,
+  describeEvent,
+  expectCode,
+  range,
+  type StoreBench,
+  take,
+} from "./store-bench.ts";
 
 export function describeWatches(bench: () => StoreBench): void {
   describe("watch", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { maxValueBytes } from "../store.ts";
-import { bytes, created, expectCode, range, type StoreBench } from "./bench.ts";
+import { bytes, created, expectCode, range, type StoreBench } from "./store-bench.ts";
 
 export function describeWrites(bench: () => StoreBench): void {
   describe("writes", () => {

@@ -1,7 +1,7 @@
 import { connectivityState, Metadata, type MethodDefinition, type ServiceError } from "@grpc/grpc-js";
 import { callUnary, type DuplexCall, isGrpcError, openDuplex } from "../../lib/grpc-call.ts";
 import { type EtcdTls, openEtcdChannel } from "./channel.ts";
-import { isAway } from "./error.ts";
+import { isAway } from "./etcd-error.ts";
 import { MaintenanceService } from "./generated/etcd.ts";
 
 /** One member of the etcd cluster. */

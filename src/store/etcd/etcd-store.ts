@@ -5,7 +5,7 @@ import type { ListPage, Store } from "../store.ts";
 import { checkKey, checkValue, isStoreError, storeClosed } from "../store-error.ts";
 import type { EtcdTls } from "./channel.ts";
 import { createEtcdEndpoint } from "./endpoint.ts";
-import { expectPart } from "./error.ts";
+import { expectPart } from "./etcd-error.ts";
 import { type CallKind, createEtcdFailover } from "./failover.ts";
 import { KVService, type RangeRequest, type TxnRequest } from "./generated/etcd.ts";
 import { createEtcdKeys } from "./keys.ts";

@@ -2,7 +2,7 @@ import type { ServiceError } from "@grpc/grpc-js";
 import { type BackoffState, backOff } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
-import { fromEtcdAnswer, isAway, nobodyAnswers, outcomeUnknown } from "./error.ts";
+import { fromEtcdAnswer, isAway, nobodyAnswers, outcomeUnknown } from "./etcd-error.ts";
 
 interface Endpoint {
   readonly url: string;

@@ -1,5 +1,5 @@
 import type { Entry } from "../store.ts";
-import { expectPart } from "./error.ts";
+import { expectPart } from "./etcd-error.ts";
 import type { Compare, KeyValue, RequestOp, ResponseOp, TxnRequest, TxnResponse } from "./generated/etcd.ts";
 import {
   Compare_CompareResult as CompareResult,

@@ -1,6 +1,6 @@
 import type { StoreEvent } from "../store.ts";
 import { compacted, type StoreError } from "../store-error.ts";
-import { expectPart } from "./error.ts";
+import { expectPart } from "./etcd-error.ts";
 import { type Event, Event_EventType as EventType } from "./generated/etcd.ts";
 import type { EtcdKeys } from "./keys.ts";
 

@@ -1,7 +1,7 @@
 import { type DuplexCall, isGrpcError } from "../../lib/grpc-call.ts";
 import { defaultMaxBuffered, type StoreEvent, type WatchOptions } from "../store.ts";
 import type { EtcdEndpoint } from "./endpoint.ts";
-import { fromEtcdAnswer, isAway } from "./error.ts";
+import { fromEtcdAnswer, isAway } from "./etcd-error.ts";
 import type { EtcdFailover } from "./failover.ts";
 import { type WatchRequest, type WatchResponse, WatchService } from "./generated/etcd.ts";
 import type { EtcdKeys } from "./keys.ts";

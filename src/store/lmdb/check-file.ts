@@ -1,6 +1,5 @@
 import { firstRevision } from "../store.ts";
 import type { StoreError } from "../store-error.ts";
-import { foreignFile } from "./errors.ts";
 import {
   compactedMark,
   droppedMark,
@@ -12,6 +11,7 @@ import {
   textKeys,
 } from "./format.ts";
 import { readFreePages } from "./free-pages.ts";
+import { foreignFile } from "./lmdb-error.ts";
 import { nodeFlag, readTree, type Tree, treeBytes } from "./page-layout.ts";
 import { openPageReader, type PageReader } from "./page-reader.ts";
 import { decodeEvent, decodeMark, type EventRow, type Mark } from "./row.ts";

@@ -2,8 +2,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "n
 import { dirname, join } from "node:path";
 import { isClaimFile } from "./claim-directory.ts";
 import { openLmdbEnvironment } from "./environment.ts";
-import { corruptFile, foreignFile } from "./errors.ts";
 import { formatMark } from "./format.ts";
+import { corruptFile, foreignFile } from "./lmdb-error.ts";
 import { encodeMark } from "./row.ts";
 import { lockFileOf } from "./tables.ts";
 

@@ -1,6 +1,6 @@
 import type { Transaction } from "lmdb";
-import { commitFailed, unreadable } from "./errors.ts";
 import type { TableKeys, TableName } from "./format.ts";
+import { commitFailed, unreadable } from "./lmdb-error.ts";
 import { estimatePages, openRoom } from "./room.ts";
 import { openTables, type RowWrite } from "./tables.ts";
 

@@ -3,8 +3,8 @@ import { type Entry, eventKey, type StoreEvent } from "../store.ts";
 import { isStoreError } from "../store-error.ts";
 import type { LogBounds } from "./check-file.ts";
 import type { LmdbEnvironment } from "./environment.ts";
-import { corruptFile } from "./errors.ts";
 import { compactedMark, droppedMark } from "./format.ts";
+import { corruptFile } from "./lmdb-error.ts";
 import { decodeEvent, decodeMark, type EventRow, encodeEvent, encodeMark, type Mark, noNote } from "./row.ts";
 import type { RowWrite } from "./tables.ts";
 

@@ -6,8 +6,8 @@ import { checkLmdbFile } from "./check-file.ts";
 import { claimDirectory } from "./claim-directory.ts";
 import { createDataFile, dataFileIn, decideDirectory, ensureDirectory } from "./directory.ts";
 import { openLmdbEnvironment } from "./environment.ts";
-import { openFailed } from "./errors.ts";
 import { createLmdbEngine } from "./lmdb-engine.ts";
+import { openFailed } from "./lmdb-error.ts";
 
 export interface LmdbStoreOptions {
   /** A directory for the store alone; it is made where it is missing. */

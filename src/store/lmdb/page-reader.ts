@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { corruptFile, foreignFile } from "./errors.ts";
+import { corruptFile, foreignFile } from "./lmdb-error.ts";
 import {
   type LeafNode,
   type MetaPage,

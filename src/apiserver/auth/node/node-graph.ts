@@ -1,3 +1,4 @@
+import { isMirrorPod } from "../../../api/mirror-pod.ts";
 import type { Pod } from "../../../api/objects.ts";
 import { podReferences } from "./pod-references.ts";
 import { type PersistentVolume, volumeSecrets } from "./volume-secrets.ts";
@@ -30,8 +31,6 @@ interface KnownPod {
   readonly ephemeralContainers: number;
   readonly needs: readonly string[];
 }
-
-export const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 export function createNodeGraph(): NodeGraph {
   const pods = new Map<string, KnownPod>();
@@ -114,8 +113,8 @@ export function createNodeGraph(): NodeGraph {
 
 /** A mirror pod needs nothing: a node makes it itself, and must not come by permissions so. */
 function needsOf(pod: Pod): string[] {
-  const { namespace = "", annotations } = pod.metadata;
-  if (annotations && Object.hasOwn(annotations, mirrorAnnotation)) return [];
+  const { namespace = "" } = pod.metadata;
+  if (isMirrorPod(pod)) return [];
   const { secrets, configMaps, claims, serviceAccount } = podReferences(pod);
   return [
     ...secrets.map((name) => keyOf("secrets", namespace, name)),

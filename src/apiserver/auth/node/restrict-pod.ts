@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as k8s from "@kubernetes/client-node";
+import { isMirrorPod, mirrorAnnotation } from "../../../api/mirror-pod.ts";
 import type { KubeObject, Pod, Wire } from "../../../api/objects.ts";
 import { notFound } from "../../../api/status-error.ts";
 import { refuseApiReferences } from "./api-references.ts";
-import { mirrorAnnotation } from "./node-graph.ts";
 import type { NodeRestrictionDeps, NodeWrite, Refusal } from "./node-write.ts";
 
 /** Nodes create mirror pods of their static pods, and delete pods that run on them. */
@@ -26,8 +26,8 @@ export function refusePod(nodeName: string, write: NodeWrite, deps: NodeRestrict
 
 function refuseMirrorPod(nodeName: string, pod: Pod | undefined, deps: NodeRestrictionDeps): Refusal {
   const who = `node ${JSON.stringify(nodeName)}`;
-  const { annotations = {}, ownerReferences = [] } = pod?.metadata ?? {};
-  if (!pod || !Object.hasOwn(annotations, mirrorAnnotation)) {
+  const { ownerReferences = [] } = pod?.metadata ?? {};
+  if (!pod || !isMirrorPod(pod)) {
     return `pod does not have "${mirrorAnnotation}" annotation, ${who} can only create mirror pods`;
   }
   if (pod.spec?.nodeName !== nodeName) return `${who} can only create pods with spec.nodeName set to itself`;

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { type ContractBench, until, untilResized } from "./bench.ts";
+import { type ContractBench, until, untilResized } from "./contract-bench.ts";
 
 export function describeExec(bench: () => ContractBench): void {
   describe("exec", () => {

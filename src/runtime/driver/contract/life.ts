@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type ContractBench, readLog, until } from "./bench.ts";
+import { type ContractBench, readLog, until } from "./contract-bench.ts";
 
 export function describeLife(bench: () => ContractBench): void {
   describe("life of a container", () => {

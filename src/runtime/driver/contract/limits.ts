@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ContractBench, until } from "./bench.ts";
+import { type ContractBench, until } from "./contract-bench.ts";
 
 export function describeLimits(bench: () => ContractBench): void {
   describe("limits", () => {

@@ -1,7 +1,7 @@
 import { existsSync, renameSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type ContractBench, joinParts, readLog } from "./bench.ts";
+import { type ContractBench, joinParts, readLog } from "./contract-bench.ts";
 
 export function describeLogs(bench: () => ContractBench): void {
   describe("logs", () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { ContractBench } from "./bench.ts";
+import type { ContractBench } from "./contract-bench.ts";
 
 export function describePrivileges(bench: () => ContractBench): void {
   describe("privileges", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ContractBench } from "./bench.ts";
+import type { ContractBench } from "./contract-bench.ts";
 
 export function describeProgram(bench: () => ContractBench): void {
   describe("the program", () => {

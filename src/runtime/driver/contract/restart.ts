@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ContractBench, readLog, until } from "./bench.ts";
+import { type ContractBench, readLog, until } from "./contract-bench.ts";
 
 export function describeRestart(bench: () => ContractBench): void {
   describe("a daemon that goes away", () => {

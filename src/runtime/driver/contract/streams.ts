@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type ContractBench, joinParts, readLog, until, untilResized } from "./bench.ts";
+import { type ContractBench, joinParts, readLog, until, untilResized } from "./contract-bench.ts";
 
 export function describeStreams(bench: () => ContractBench): void {
   describe("streams", () => {

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { quote } from "../../process/quote.ts";
+import { quoteShell } from "../../../lib/quote-shell.ts";
 import { decideCapabilities } from "../capabilities.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { completeEnv, type OciFacts } from "../oci/build-oci-config.ts";
@@ -28,34 +28,34 @@ export function buildInitScript(script: InitScript): string {
   const { spec, facts, mounts, toolsDir } = script;
   const shares = sharesBack(spec);
   const root = shares ? stagedRoot : script.root;
-  const inRoot = (path: string) => quote(path === "/" ? root : `${root}${path}`);
+  const inRoot = (path: string) => quoteShell(path === "/" ? root : `${root}${path}`);
   return [
     "set -e",
     // What runs inside before privileges are dropped must not go looking for the image's locales.
     "export LC_ALL=C",
     // The number 0 stands for who writes it.
-    ...script.cgroupDirs.map((dir) => `echo 0 > ${quote(`${dir}/cgroup.procs`)}`),
+    ...script.cgroupDirs.map((dir) => `echo 0 > ${quoteShell(`${dir}/cgroup.procs`)}`),
     ...(spec.oomScoreAdj === undefined
       ? []
       : [`echo ${Math.max(spec.oomScoreAdj, facts.oomScoreAdjFloor ?? -1000)} > /proc/self/oom_score_adj`]),
     ...(spec.hostname && spec.namespaces.uts !== "host"
-      ? [`echo ${quote(spec.hostname)} > /proc/sys/kernel/hostname`]
+      ? [`echo ${quoteShell(spec.hostname)} > /proc/sys/kernel/hostname`]
       : []),
     ...(shares ? stageLines : []),
-    `mount --rbind --make-rprivate ${quote(spec.rootfs)} ${quote(root)}`,
+    `mount --rbind --make-rprivate ${quoteShell(spec.rootfs)} ${quoteShell(root)}`,
     ...mounts.flatMap((mount) => [
       ...mountLines(mount, inRoot),
       ...(mount.kind === "filesystem" && mount.target === "/dev" ? deviceLines(script, inRoot) : []),
       ...(mount.kind === "filesystem" && mount.target === "/proc" ? sysctlLines(spec, inRoot) : []),
     ]),
     ...[toolsInside, oldRoot].map((path) => `[ -d ${inRoot(path)} ] || mkdir -p ${inRoot(path)}`),
-    `mount --bind --make-private -o ro,nosuid,nodev ${quote(toolsDir)} ${inRoot(toolsInside)}`,
+    `mount --bind --make-private -o ro,nosuid,nodev ${quoteShell(toolsDir)} ${inRoot(toolsInside)}`,
     // The host's terminal has no name among the container's own.
     ...(spec.terminal
       ? [`: > ${inRoot("/dev/console")}`, `mount --bind --make-private "$(tty)" ${inRoot("/dev/console")}`]
       : []),
-    ...(spec.readonlyRootfs ? [`mount -o remount,bind,ro ${quote(root)}`] : []),
-    `pivot_root ${quote(root)} ${inRoot(oldRoot)}`,
+    ...(spec.readonlyRootfs ? [`mount -o remount,bind,ro ${quoteShell(root)}`] : []),
+    `pivot_root ${quoteShell(root)} ${inRoot(oldRoot)}`,
     "cd /",
     // By itself: a helper for a type of file system would be one of the image's programs.
     ...(shares ? [`${insideTool("mount").join(" ")} -i --make-rslave ${oldRoot}`] : []),
@@ -63,7 +63,7 @@ export function buildInitScript(script: InitScript): string {
     `${insideTool("rmdir").join(" ")} ${oldRoot}`,
     "echo ready >&4",
     "read go <&3",
-    `exec ${insideCommand(spec, facts).map(quote).join(" ")} 2>&8 3>&- 4>&- 8>&-`,
+    `exec ${insideCommand(spec, facts).map(quoteShell).join(" ")} 2>&8 3>&- 4>&- 8>&-`,
     "",
   ].join("\n");
 }
@@ -85,17 +85,17 @@ function mountLines(mount: HostMount, inRoot: (path: string) => string): string[
   const target = inRoot(mount.target);
   switch (mount.kind) {
     case "filesystem":
-      return [`mount -t ${mount.type} -o ${quote(mount.options)} ${mount.type} ${target}`];
+      return [`mount -t ${mount.type} -o ${quoteShell(mount.options)} ${mount.type} ${target}`];
     case "bind":
       return [
         // The new /dev is empty: what is bound there needs a place of its own kind.
         ...(mount.target.startsWith("/dev/")
           ? [
-              `if [ -d ${quote(mount.source)} ]; then mkdir -p ${target}`,
+              `if [ -d ${quoteShell(mount.source)} ]; then mkdir -p ${target}`,
               `else mkdir -p ${inRoot(posix.dirname(mount.target))}; [ -e ${target} ] || : > ${target}; fi`,
             ]
           : []),
-        `mount --rbind --make-${mount.propagation} ${mount.readonly ? "-o ro " : ""}${quote(mount.source)} ${target}`,
+        `mount --rbind --make-${mount.propagation} ${mount.readonly ? "-o ro " : ""}${quoteShell(mount.source)} ${target}`,
         ...(mount.readonly && mount.recursiveReadonly
           ? [
               `findmnt -Rnlo TARGET ${target} | while IFS= read -r each; do mount -o remount,bind,ro "$each"; done`,
@@ -117,7 +117,7 @@ function mountLines(mount: HostMount, inRoot: (path: string) => string): string[
 function deviceLines({ facts, devDir }: InitScript, inRoot: (path: string) => string): string[] {
   const asked = facts.devices.filter(({ path }) => path.startsWith("/dev/"));
   return [
-    `cp -a ${quote(`${devDir}/.`)} ${inRoot("/dev")}`,
+    `cp -a ${quoteShell(`${devDir}/.`)} ${inRoot("/dev")}`,
     ...asked.flatMap(({ path, type, major, minor, fileMode, uid, gid }) => [
       `mkdir -p ${inRoot(path.slice(0, path.lastIndexOf("/")))}`,
       `rm -f ${inRoot(path)}`,
@@ -129,7 +129,7 @@ function deviceLines({ facts, devDir }: InitScript, inRoot: (path: string) => st
 
 function sysctlLines(spec: ContainerSpec, inRoot: (path: string) => string): string[] {
   return Object.entries(spec.sysctls).map(
-    ([name, value]) => `echo ${quote(value)} > ${inRoot(`/proc/sys/${name.replaceAll(".", "/")}`)}`,
+    ([name, value]) => `echo ${quoteShell(value)} > ${inRoot(`/proc/sys/${name.replaceAll(".", "/")}`)}`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { quote } from "../../process/quote.ts";
+import { quoteShell } from "../../../lib/quote-shell.ts";
 import type { ContainerSpec, Namespaces } from "../driver.ts";
 
 const namespaceFlags = { network: "net", ipc: "ipc", uts: "uts", pid: "pid" } as const;
@@ -17,7 +17,7 @@ export function buildLaunchScript(spec: ContainerSpec, files: { init: string; co
     ...made.map(([flag]) => `--${flag}`),
     ...["sh", files.init],
   ];
-  return `exec ${words.map(quote).join(" ")} 8>&2 2>>${quote(files.complaints)}\n`;
+  return `exec ${words.map(quoteShell).join(" ")} 8>&2 2>>${quoteShell(files.complaints)}\n`;
 }
 
 /** Whether some mount inside shall show on the host. */

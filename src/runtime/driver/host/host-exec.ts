@@ -1,7 +1,7 @@
 import { type CgroupLayout, cgroupDirs } from "../../../lib/cgroup/cgroup-layout.ts";
 import { removeCgroupTree } from "../../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import { quote } from "../../process/quote.ts";
+import { quoteShell } from "../../../lib/quote-shell.ts";
 import type { ContainerSpec, ExecOptions, ExecProcess } from "../driver.ts";
 import { DriverError } from "../driver-error.ts";
 import { spawnExec } from "../exec-process.ts";
@@ -36,9 +36,9 @@ export function execHost(exec: HostExec): ExecProcess {
     ...insideCommand({ ...spec, terminal: options.terminal }, exec.facts, options.args),
   ];
   const script = [
-    ...dirs.map((dir) => `echo 0 > ${quote(`${dir}/cgroup.procs`)}`),
+    ...dirs.map((dir) => `echo 0 > ${quoteShell(`${dir}/cgroup.procs`)}`),
     "export LC_ALL=C",
-    `exec ${words.map(quote).join(" ")}`,
+    `exec ${words.map(quoteShell).join(" ")}`,
   ];
   const [command, ...args] = withoutInheritedFiles(["sh", "-c", script.join("\n")]);
   return spawnExec({

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { quote } from "../../process/quote.ts";
+import { quoteShell } from "../../../lib/quote-shell.ts";
 import { runInShell } from "../../process/run-quietly.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { driverFailed } from "../driver-error.ts";
@@ -26,10 +26,10 @@ const createTimeoutMs = 120_000;
 export async function createWithConmon(launch: ConmonLaunch): Promise<{ pid: number; monitorPid: number }> {
   const { bundle, spec } = launch;
   const log = join(bundle, "conmon.log");
-  const words = [launch.conmon, ...conmonArgs(launch)].map(quote).join(" ");
+  const words = [launch.conmon, ...conmonArgs(launch)].map(quoteShell).join(" ");
   // It goes into the background by itself, and says one line on descriptor 3 when `create` is done.
-  const script = `cd ${quote(bundle)} &&
-    ${briefGo} _OCI_SYNCPIPE=3 ${words} 3>&1 </dev/null >/dev/null 2>${quote(log)} |
+  const script = `cd ${quoteShell(bundle)} &&
+    ${briefGo} _OCI_SYNCPIPE=3 ${words} 3>&1 </dev/null >/dev/null 2>${quoteShell(log)} |
     { read -r answer; printf %s "$answer"; }`;
   try {
     const { output } = await runInShell(script, { timeoutMs: createTimeoutMs });

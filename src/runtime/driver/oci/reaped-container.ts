@@ -1,4 +1,4 @@
-import { quote } from "../../process/quote.ts";
+import { quoteShell } from "../../../lib/quote-shell.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { briefGo } from "./oci-runtime.ts";
 import { findReaper, runRuntime, waitForProgram } from "./perl-reaper.ts";
@@ -99,5 +99,5 @@ export function reapedContainer(options: {
     ? [withTerminal, reaper.prctl, reaper.recvmsg]
     : [plain, reaper.prctl];
   const line = [reaper.perl, "-e", script, ...numbers.map(String), pidFile, ...command];
-  return `cd ${quote(bundle)} && ${briefGo} exec ${line.map(quote).join(" ")}\n`;
+  return `cd ${quoteShell(bundle)} && ${briefGo} exec ${line.map(quoteShell).join(" ")}\n`;
 }

@@ -1,6 +1,7 @@
+import { isMapping } from "../../../lib/is-mapping.ts";
 import type { PodNetworkRequest } from "../network.ts";
 import { NetworkError } from "../network-error.ts";
-import { isObject, type PluginConfig } from "./cni-config.ts";
+import type { PluginConfig } from "./cni-config.ts";
 
 /** What a runtime can tell plugins that say they want to know. */
 export function capabilityArgs(pod: PodNetworkRequest): Readonly<Record<string, unknown>> {
@@ -26,7 +27,7 @@ export function runtimeConfigFor(
   args: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> | undefined {
   const { capabilities } = plugin;
-  if (!isObject(capabilities)) return undefined;
+  if (!isMapping(capabilities)) return undefined;
   const wanted = Object.entries(args).filter(([name]) => capabilities[name] === true);
   return wanted.length > 0 ? Object.fromEntries(wanted) : undefined;
 }

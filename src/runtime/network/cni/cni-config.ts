@@ -1,3 +1,4 @@
+import { isMapping } from "../../../lib/is-mapping.ts";
 import { NetworkError } from "../network-error.ts";
 
 /** A network configuration: the plugins to run, in order. */
@@ -22,7 +23,7 @@ export function parseCniConfig(text: string, source: string): CniConfig {
   } catch (error) {
     throw invalid(`is not JSON: ${error instanceof Error ? error.message : error}`);
   }
-  if (!isObject(value)) throw invalid("is not an object");
+  if (!isMapping(value)) throw invalid("is not an object");
   const { name, cniVersion = "0.1.0", disableCheck, plugins = [value] } = value;
   if (typeof name !== "string" || name === "") throw invalid("has no name");
   if (typeof cniVersion !== "string" || !/^\d+\.\d+\.\d+$/.test(cniVersion))
@@ -47,10 +48,6 @@ export function isVersionAtLeast(version: string, wanted: string): boolean {
   return order >= 0;
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isPlugin(value: unknown): value is PluginConfig {
-  return isObject(value) && typeof value.type === "string" && value.type !== "";
+  return isMapping(value) && typeof value.type === "string" && value.type !== "";
 }

@@ -1,4 +1,5 @@
-import { type CniConfig, isObject, parseCniConfig } from "./cni-config.ts";
+import { isMapping } from "../../../lib/is-mapping.ts";
+import { type CniConfig, parseCniConfig } from "./cni-config.ts";
 import type { CniResult } from "./cni-result.ts";
 
 /**
@@ -15,10 +16,10 @@ export interface CniRecord {
 }
 
 export function parseCniRecord(value: unknown): CniRecord | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isMapping(value)) return undefined;
   const { namespacePath, args, capabilityArgs, result } = value;
-  if (typeof namespacePath !== "string" || typeof args !== "string" || !isObject(capabilityArgs))
+  if (typeof namespacePath !== "string" || typeof args !== "string" || !isMapping(capabilityArgs))
     return undefined;
   const config = parseCniConfig(JSON.stringify(value.config), "of a record");
-  return { config, namespacePath, args, capabilityArgs, ...(isObject(result) ? { result } : {}) };
+  return { config, namespacePath, args, capabilityArgs, ...(isMapping(result) ? { result } : {}) };
 }

@@ -1,8 +1,8 @@
+import { isMapping } from "../../../lib/is-mapping.ts";
 import { findProgram } from "../../driver/find-program.ts";
 import { endLeftoverProcesses } from "../end-leftover-processes.ts";
 import { NetworkError } from "../network-error.ts";
 import { podVariable, runProcess } from "../run-process.ts";
-import { isObject } from "./cni-config.ts";
 
 type CniCommand = "ADD" | "DEL" | "CHECK" | "STATUS" | "VERSION";
 
@@ -70,7 +70,7 @@ export async function invokePlugin(call: PluginCall): Promise<Readonly<Record<st
 function parse(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return isMapping(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { StatusError } from "../../api/status-error.ts";
 import { before, makePod, makeSet, now } from "./stateful-set.fixture.ts";
 import type { PodAction } from "./stateful-set-facts.ts";
-import { statusAfter, statusToWrite, withCondition } from "./status.ts";
+import { statusAfter, statusToWrite, withCondition } from "./stateful-set-status.ts";
 
 const status = { replicas: 3, currentReplicas: 2, currentRevision: "old", conditions: [] };
 const rolled = (line: string): PodAction => ({

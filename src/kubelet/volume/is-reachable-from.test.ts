@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PersistentVolume } from "../../api/objects.ts";
-import { isReachableFrom } from "./node-affinity.ts";
+import { isReachableFrom } from "./is-reachable-from.ts";
 
 const node = { name: "n1", labels: { zone: "a", disks: "4" } };
 

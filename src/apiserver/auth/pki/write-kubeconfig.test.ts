@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { writeKubeconfig } from "./kubeconfig.ts";
+import { writeKubeconfig } from "./write-kubeconfig.ts";
 
 test("a kubeconfig is private, complete, and can be written again", async () => {
   const directory = await mkdtemp(join(tmpdir(), "kindling-kubeconfig-"));

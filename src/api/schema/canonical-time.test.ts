@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { canonicalMicroTime, canonicalTime } from "./parse-time.ts";
+import { canonicalMicroTime, canonicalTime } from "./canonical-time.ts";
 
 describe("canonicalTime", () => {
   test.each([

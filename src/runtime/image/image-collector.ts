@@ -6,7 +6,7 @@ import type { RootfsStore } from "../snapshot/rootfs-store.ts";
 import type { ImageRecord, ImageRecords } from "./image-records.ts";
 
 /** Removes what no image and no container needs any more. */
-export interface Collector {
+export interface ImageCollector {
   /** Keeps layers that a pull is about to need; the returned function ends it. */
   lease(diffIds: readonly string[]): () => void;
   /** At start: what pulls of earlier runs left and nobody came back for. */
@@ -21,13 +21,13 @@ export interface Collector {
 /** A pull that was cut is mostly tried again soon: what it had is kept this long. */
 const keepForRetryMs = 6 * 3_600_000;
 
-export function createCollector(deps: {
+export function createImageCollector(deps: {
   records: ImageRecords;
   layers: LayerStore;
   content: ContentStore;
   rootfs: RootfsStore;
   clock: Clock;
-}): Collector {
+}): ImageCollector {
   const { records, layers, content, rootfs, clock } = deps;
   const leases = new Set<readonly string[]>();
   let syncing: Promise<void> = Promise.resolve();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { rebootEvent } from "./boot-id.ts";
 import { buildNodeStatus } from "./build-node.ts";
 import { nodeFacts } from "./node.fixture.ts";
+import { rebootEvent } from "./reboot-event.ts";
 
 const reported = buildNodeStatus(nodeFacts());
 

@@ -13,7 +13,7 @@ export interface AdmissionOptions {
 }
 
 /** Lets pods in as long as there is room. Who came first has its place: only those that were let in before count. */
-export function createAdmission(options: AdmissionOptions): (pod: Pod) => EarlyEnding | undefined {
+export function createPodAdmission(options: AdmissionOptions): (pod: Pod) => EarlyEnding | undefined {
   const admitted = new Set<string>();
   return (pod) => {
     const workers = options.workers();

@@ -9,7 +9,7 @@ interface FailedResponse {
 }
 
 /** What a server's refusal means: its Status, else what its code says by itself. */
-export function toStatusError({ code, body, request }: FailedResponse): StatusError {
+export function readStatusError({ code, body, request }: FailedResponse): StatusError {
   if (isStatus(body)) {
     const given = typeof body.code === "number" && body.code > 0 ? body.code : code;
     return new StatusError(

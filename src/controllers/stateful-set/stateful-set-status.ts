@@ -1,10 +1,10 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isEqual } from "../../api/equality.ts";
 import { formatTime } from "../../api/format-time.ts";
+import { isEqual } from "../../api/is-equal.ts";
 import type { Pod, StatefulSet, Wire } from "../../api/objects.ts";
 import { StatusError } from "../../api/status-error.ts";
 import { isAvailable, isCreated, isRunningAndReady, isTerminating } from "../pod-state.ts";
-import { revisionOf } from "./identity.ts";
+import { revisionOf } from "./pod-identity.ts";
 import type { PodAction, StatefulSetFacts } from "./stateful-set-facts.ts";
 
 export type StatefulSetStatus = NonNullable<StatefulSet["status"]>;

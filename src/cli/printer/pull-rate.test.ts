@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addSample, bytesPerSecond, type Sample } from "./track-rate.ts";
+import { addSample, bytesPerSecond, type Sample } from "./pull-rate.ts";
 
 test("the rate is that of the last seconds", () => {
   let samples: readonly Sample[] = [];

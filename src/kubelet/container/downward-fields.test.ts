@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { podField, resourceField } from "./downward-value.ts";
+import { podField, resourceField } from "./downward-fields.ts";
 import { makePod, makePodWith } from "./make-pod.fixture.ts";
 
 describe("podField", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { correctedPod, newPod, parsePodName } from "./identity.ts";
+import { correctedPod, newPod, parsePodName } from "./pod-identity.ts";
 import { makePod, makeSet, update } from "./stateful-set.fixture.ts";
 
 test.each([

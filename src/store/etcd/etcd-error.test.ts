@@ -1,6 +1,6 @@
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
-import { describeAway, fromEtcdAnswer, isAway, nobodyAnswers, outcomeUnknown } from "./error.ts";
+import { describeAway, fromEtcdAnswer, isAway, nobodyAnswers, outcomeUnknown } from "./etcd-error.ts";
 
 function grpcError(code: status, details: string): ServiceError {
   return Object.assign(new Error(details), { code, details, metadata: new Metadata() });

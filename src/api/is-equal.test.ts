@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isEqual } from "./equality.ts";
+import { isEqual } from "./is-equal.ts";
 
 test.each([
   [1, 1, true],
