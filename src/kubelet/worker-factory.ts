@@ -75,16 +75,7 @@ export function createWorkerFactory(options: WorkerFactoryOptions): (subject: Po
     },
   };
 
-  let servicesKnown = false;
-  services.synced.then(
-    () => {
-      servicesKnown = true;
-    },
-    () => {},
-  );
-
   async function untilServicesKnown(signal: AbortSignal): Promise<void> {
-    if (servicesKnown) return;
     const known = createChildAbort(signal);
     const aborted = options.clock.sleep(Infinity, known.signal);
     await Promise.race([services.synced, aborted]).finally(() => known.abort());

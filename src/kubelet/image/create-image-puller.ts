@@ -9,7 +9,7 @@ import { formatGoDuration } from "../../lib/go-duration.ts";
 import { createLimiter } from "../../lib/limiter.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { KubeletConfiguration } from "../configuration/kubelet-configuration.ts";
-import { containerFieldPath } from "../pod/kill-container.ts";
+import { containerFieldPath } from "../container-field-path.ts";
 import { quoteGo } from "../quote-go.ts";
 import { StartError } from "../start-error.ts";
 import { applyDefaultTag } from "./apply-default-tag.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { LifecycleHandler } from "../../api/objects.ts";
 import { podOf, runningContainer, setUpKill } from "./kill.fixture.ts";
-import { containerFieldPath, killContainer } from "./kill-container.ts";
+import { killContainer } from "./kill-container.ts";
 
 const never = new AbortController().signal;
 const exec: LifecycleHandler = { exec: { command: ["bye"] } };
@@ -115,10 +115,4 @@ test("an abort ends the wait for a hook", async () => {
   stop.abort(new Error("the kubelet stops"));
   await clock.advance(0);
   await failed;
-});
-
-test("events name a container by its place in the spec", () => {
-  const pod = podOf({ containers: [{ name: "a" }], initContainers: [{ name: "b" }] });
-  expect(containerFieldPath(pod, "a")).toBe("spec.containers{a}");
-  expect(containerFieldPath(pod, "b")).toBe("spec.initContainers{b}");
 });

@@ -7,6 +7,7 @@ import { createChildAbort } from "../../lib/child-abort.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { containerFieldPath } from "../container-field-path.ts";
 import type { ObservedContainer } from "../observed-pod.ts";
 import { runLifecycleHook } from "./run-lifecycle-hook.ts";
 
@@ -113,10 +114,4 @@ async function beforeDeadline(
   } finally {
     waited.abort();
   }
-}
-
-/** How events name a container: `spec.containers{web}`. */
-export function containerFieldPath(pod: Pod, name: string): string {
-  const isInit = pod.spec?.initContainers?.some((container) => container.name === name);
-  return `spec.${isInit ? "initContainers" : "containers"}{${name}}`;
 }

@@ -1,7 +1,7 @@
 import type { Pod } from "../../api/objects.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import { describePod } from "../container/config-error.ts";
-import { containerFieldPath } from "./kill-container.ts";
+import { containerFieldPath } from "../container-field-path.ts";
 import type { PodPlan } from "./pod-plan.ts";
 
 /** Says on the pod which of its containers have begun to wait before their next start. */

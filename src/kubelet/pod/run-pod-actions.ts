@@ -4,13 +4,14 @@ import { criErrorText } from "../../cri/error-text.ts";
 import type { ContainerConfig } from "../../cri/generated/cri.ts";
 import type { PrepareRequest } from "../container/prepare-container.ts";
 import type { PreparedSandbox } from "../container/prepare-sandbox.ts";
+import { containerFieldPath } from "../container-field-path.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
 import type { ObservedPod, ObservedSandbox } from "../observed-pod.ts";
 import type { PodPart } from "../pod-observer.ts";
 import { StartError } from "../start-error.ts";
 import type { StartProblem } from "../status/status-facts.ts";
 import type { MountedVolumes } from "../volume/pod-volumes.ts";
-import { containerFieldPath, type KillDeps, killContainer } from "./kill-container.ts";
+import { type KillDeps, killContainer } from "./kill-container.ts";
 import type { PodAction } from "./pod-plan.ts";
 import { runLifecycleHook } from "./run-lifecycle-hook.ts";
 
@@ -72,7 +73,7 @@ export async function runPodActions(deps: PodActionDeps, options: RunOptions): P
         if (!(await createSandbox(deps, { ...options, attempt: action.attempt }))) return false;
         break;
       case "startContainer": {
-        const volumes = await mountVolumes(deps, options);
+        const volumes = await mountOrTell(deps, options);
         if (!volumes) return false;
         if (!(await startContainer(deps, { ...options, action, volumes }))) succeeded = false;
         break;
@@ -93,7 +94,7 @@ export function graceSeconds(pod: Pod): number {
 }
 
 /** Undefined when they cannot be made; the pod's status and events say why. */
-async function mountVolumes(
+async function mountOrTell(
   deps: PodActionDeps,
   { pod, reports, mountVolumes: mount, signal }: RunOptions,
   onGathered?: () => void,
@@ -128,7 +129,7 @@ async function createSandbox(
   const gathered = new Promise<true>((resolve) => {
     proceed = () => resolve(true);
   });
-  const mounting = mountVolumes(deps, options, proceed);
+  const mounting = mountOrTell(deps, options, proceed);
   if (!(await Promise.race([gathered, mounting]))) return false;
   const [made, mounted] = await Promise.allSettled([runSandbox(deps, options), mounting]);
   if (made.status === "rejected") throw made.reason;

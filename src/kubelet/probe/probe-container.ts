@@ -1,7 +1,7 @@
 import type { Pod, Probe } from "../../api/objects.ts";
 import { type StartupBudget, startupBudget } from "../../api/startup-budget.ts";
 import type { StartupNotes } from "../container/startup-notes.ts";
-import { containerFieldPath } from "../pod/kill-container.ts";
+import { containerFieldPath } from "../container-field-path.ts";
 import type { Alarm, Alarms } from "./alarms.ts";
 import {
   beginProbe,

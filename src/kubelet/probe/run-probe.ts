@@ -3,7 +3,7 @@ import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { containerFieldPath } from "../pod/kill-container.ts";
+import { containerFieldPath } from "../container-field-path.ts";
 import type { ProbePlan, ProbeResult } from "./decide-probe.ts";
 import type { ProbedContainer } from "./decide-verdict.ts";
 import type { ProbeHandler, ProbeOutcome, ProbeTarget } from "./handler/probe-handler.ts";

@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { mountPointsBelow, readMountInfo } from "../../lib/mount-points.ts";
 import { errorCode, mountIdOf, openPlace, withHeld } from "./held-directory.ts";
 import { createProgramShell } from "./program-shell.ts";
 
@@ -28,7 +28,7 @@ export function createMounter(): Mounter {
   return {
     isMountPoint: differsFromParent,
     async mountPointsBelow(directory) {
-      return mountPointsBelow(await readFile("/proc/self/mountinfo", "utf8"), directory);
+      return mountPointsBelow(await readMountInfo(), directory);
     },
     async mountTmpfs(directory, { sizeBytes }) {
       const size = sizeBytes === undefined ? [] : [`size=${sizeBytes}`];
@@ -62,21 +62,4 @@ async function differsFromParent(path: string): Promise<boolean> {
     if (errorCode(error) === "ENOENT") return false;
     throw error;
   }
-}
-
-/** What is inside comes before what it is in, and of two mounts on one place the upper one first. */
-export function mountPointsBelow(mountInfo: string, directory: string): string[] {
-  return mountInfo
-    .split("\n")
-    .map((line) => unescapeOctal(line.split(" ")[4] ?? ""))
-    .filter((point) => point === directory || point.startsWith(`${directory}/`))
-    .reverse()
-    .sort((a, b) => b.length - a.length);
-}
-
-/** The kernel writes space, tab, newline and backslash as octal. */
-function unescapeOctal(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_match, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 8)),
-  );
 }

@@ -10,8 +10,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { readMountInfo } from "../../lib/mount-points.ts";
 import { openLayerStore } from "./layer-store.ts";
-import { readMountInfo } from "./mounts.ts";
 import { canMountOverlay } from "./probe-overlay.ts";
 import { openRootfsStore } from "./rootfs-store.ts";
 import { describeAsRoot } from "./unpack-layer.fixture.ts";

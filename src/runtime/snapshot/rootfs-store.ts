@@ -1,12 +1,12 @@
 import { chmod, mkdir, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createKeyedMutex } from "../../lib/keyed-mutex.ts";
+import { mountPointsBelow, readMountInfo } from "../../lib/mount-points.ts";
 import { writeFileAtomic } from "../content/write-file-atomic.ts";
 import { fromSystemError, ImageError } from "../image/image-error.ts";
 import { runProgram } from "../process/run-program.ts";
 import { copyLayers } from "./copy-layers.ts";
 import type { Layer, LayerStore } from "./layer-store.ts";
-import { mountPointsBelow, readMountInfo } from "./mounts.ts";
 
 /** The writable root file systems of containers: layers stacked by overlayfs, or copied where that cannot be. */
 export interface RootfsStore {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { unescapeOctal } from "../../snapshot/mounts.ts";
+import { unescapeOctal } from "../../../lib/mount-points.ts";
 
 interface MountPoint {
   readonly path: string;

@@ -1,6 +1,6 @@
 import { realpath, rm } from "node:fs/promises";
+import { mountPointsBelow, readMountInfo } from "../../../lib/mount-points.ts";
 import { runProgram } from "../../process/run-program.ts";
-import { mountPointsBelow, readMountInfo } from "../../snapshot/mounts.ts";
 
 /**
  * Removes a directory with all that is in it, mounts included: runc mounts a copy of itself in a container's directory for

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mountPointsBelow } from "./mounter.ts";
+import { mountPointsBelow } from "./mount-points.ts";
 
 test("mount points below a directory, in the order in which they can be unmounted", () => {
   const line = (point: string) => `30 20 0:30 / ${point} rw,relatime shared:9 - tmpfs tmpfs rw`;

@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 
-/** The mount points of a mountinfo text that lie in a directory, innermost first. */
+/** In the order in which they can be unmounted: what is inside before what it is in, and the upper of two on one place first. */
 export function mountPointsBelow(mountInfo: string, directory: string): string[] {
   return mountInfo
     .split("\n")
     .map((line) => unescapeOctal(line.split(" ")[4] ?? ""))
     .filter((point) => point === directory || point.startsWith(`${directory}/`))
+    .reverse()
     .sort((a, b) => b.length - a.length);
 }
 
