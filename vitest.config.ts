@@ -30,8 +30,8 @@ export default defineConfig({
         },
       },
     ],
-    // Two cores: more workers than that only make real servers miss their deadlines.
-    maxWorkers: 2,
+    // For two cores: tests with real servers mostly wait. More workers would make those servers miss their deadlines.
+    maxWorkers: 3,
     sequence: { sequencer: LongFilesFirst },
     reporters: process.env.CI ? ["default", "./scripts/count-reporter.mjs"] : ["default"],
   },

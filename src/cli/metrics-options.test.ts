@@ -48,7 +48,7 @@ test.each([
   { listen: ":1", tlsPrivateKeyFile: "a", says: "go together" },
   { listen: "127.0.0.1:1", tlsCertFile: "a", tlsPrivateKeyFile: "b", says: "there is no TLS on loopback" },
   { clientCaFile: "a", says: "need a --metrics-listen elsewhere than on loopback" },
-  { listen: ":1", clientCaFile: "/no/such/file", says: "--client-ca-file: ENOENT" },
+  { listen: ":1", clientCaFile: "/no/such/file", says: "--client-ca-file: /no/such/file does not exist" },
 ])("wrong: $says", async ({ says, ...flags }) => {
   await expect(read(flags)).rejects.toThrow(says);
 });

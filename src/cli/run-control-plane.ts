@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { parseTokenFile } from "../apiserver/auth/token/token-file.ts";
 import type { ControlPlaneOptions } from "../cluster/control-plane.ts";
 import { findPortHolder } from "../cluster/find-port-holder.ts";
 import { untilAborted } from "../lib/until-aborted.ts";
@@ -7,6 +8,7 @@ import { explainStart } from "./explain-start.ts";
 import { featureGatesOption } from "./feature-gates-option.ts";
 import { listenOption } from "./listen-option.ts";
 import { addLogOptions, loggerOf } from "./log-options.ts";
+import { readGivenFile } from "./read-given-file.ts";
 import { addStoreOptions, type StoreFlags, storeOptionsOf } from "./store-options.ts";
 import { untilStopped } from "./until-stopped.ts";
 
@@ -35,8 +37,10 @@ export async function runControlPlane<Started extends { close(): Promise<void> }
   start: (options: ControlPlaneOptions) => Promise<Started>,
   announce: (started: Started) => string,
 ): Promise<void> {
-  const { dataDir, listen, kubeconfig, tokenAuthFile: tokenFile, featureGates: features } = flags;
+  const { dataDir, listen, kubeconfig, tokenAuthFile = "", featureGates: features } = flags;
   const store = await storeOptionsOf(flags);
+  const tokens = await readGivenFile("--token-auth-file", flags.tokenAuthFile);
+  const staticTokens = tokens && parseTokenFile(tokens.toString(), tokenAuthFile);
   await untilStopped(async (signal) => {
     const started = await start({
       dataDir: resolve(dataDir),
@@ -44,7 +48,7 @@ export async function runControlPlane<Started extends { close(): Promise<void> }
       listen,
       features,
       kubeconfig,
-      tokenFile,
+      staticTokens,
       logger: loggerOf(flags),
     }).catch(async (error: unknown) => {
       throw await explainStart(error, { dataDir: resolve(dataDir), holderOf: findPortHolder });

@@ -1,9 +1,9 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import type { Features } from "../api/feature-gates.ts";
 import { type ApiServer, startApiServer } from "../apiserver/api-server.ts";
 import { issueClientCertificate, loadOrCreatePki } from "../apiserver/auth/pki/pki.ts";
 import { writeKubeconfig } from "../apiserver/auth/pki/write-kubeconfig.ts";
-import { parseTokenFile } from "../apiserver/auth/token/token-file.ts";
+import type { StaticTokens } from "../apiserver/auth/token/token-file.ts";
 import { authenticatedUser } from "../apiserver/auth/user-info.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
 import type { Transport } from "../client/transport.ts";
@@ -32,7 +32,7 @@ export interface ControlPlaneOptions {
   readonly features: Features;
   readonly logger: Logger;
   readonly kubeconfig?: string;
-  readonly tokenFile?: string;
+  readonly staticTokens?: StaticTokens;
   /** The system's unless told. Certificates are always by the system's: whoever checks them goes by it. */
   readonly clock?: Clock;
   /** Of the other parts of this process, in Prometheus' text format: shown with the API server's. */
@@ -66,10 +66,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const paths = dataDirPaths(dataDir);
   await mkdir(dataDir, { recursive: true });
   const opening = openStore(options.store, paths.store);
-  const [pki, store, staticTokens] = await Promise.all([
+  const [pki, store] = await Promise.all([
     loadOrCreatePki({ directory: paths.pki, hosts: [options.listen.host], now: Date.now() }),
     opening,
-    options.tokenFile === undefined ? undefined : readTokenFile(options.tokenFile),
   ]).catch(async (error) => {
     // Where only the others have failed, the store is open.
     await opening.then(
@@ -85,7 +84,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       listen: { ...options.listen, port },
       features,
       logger,
-      ...(staticTokens && { staticTokens }),
+      ...(options.staticTokens && { staticTokens: options.staticTokens }),
       ...(options.clock && { clock: options.clock }),
       otherMetrics: options.otherMetrics,
     });
@@ -167,11 +166,4 @@ async function openStore(options: StoreOptions, directory: string): Promise<Stor
     case "etcd":
       return (await import("../store/etcd/etcd-store.ts")).createEtcdStore(options);
   }
-}
-
-async function readTokenFile(path: string) {
-  const text = await readFile(path, "utf8").catch((error: Error) => {
-    throw new Error(`--token-auth-file: ${error.message}`, { cause: error });
-  });
-  return parseTokenFile(text, path);
 }

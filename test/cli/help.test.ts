@@ -76,7 +76,12 @@ describe("what is mistyped is told with what was meant, and exit code 2", () => 
     [["up", "--etcd-cafile", "ca.crt", "--runtime", "simulated"], "needs --store etcd"],
     [
       ["up", "--store", "etcd", "--etcd-endpoints", "https://127.0.0.1:1", "--etcd-cafile", "/nowhere"],
-      "--etcd-cafile: ENOENT",
+      "--etcd-cafile: /nowhere does not exist",
+    ],
+    [["monitor", "--config", "/nowhere"], "kindling: --config: /nowhere does not exist"],
+    [
+      ["apiserver", "--store", "memory", "--token-auth-file", "/nowhere"],
+      "kindling: --token-auth-file: /nowhere does not exist",
     ],
     [["runtime", "build", ".", "--tag", "x", "--cmd", "[date"], "write it as a JSON array of strings"],
   ])("%j", async (args, says) => {

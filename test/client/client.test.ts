@@ -21,13 +21,12 @@ function configMap(
 
 describe("a client with the server's kubeconfig", () => {
   const folder = temporaryFolder();
-  const tokenFile = join(folder, "tokens.csv");
   let server: TestServer;
   let client: Client;
 
   beforeAll(async () => {
-    await writeFile(tokenFile, 'first-token,alice,1,"system:masters"\nsecond-token,bob,2,"system:masters"\n');
-    server = await startTestServer({ tokenFile });
+    const tokens = 'first-token,alice,1,"system:masters"\nsecond-token,bob,2,"system:masters"\n';
+    server = await startTestServer({ tokens });
     client = await connectCluster({ kubeconfig: server.kubeconfig, userAgent: "client-test" });
   });
   afterAll(async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -31,9 +31,8 @@ describeInBrowser("who is not on loopback logs in", () => {
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "kindling-login-"));
-    const tokenFile = join(dataDir, "tokens.csv");
-    await writeFile(tokenFile, `${viewerToken},viewer,1\n${otherToken},${otherUser},2\n`);
-    api = await startTestServer({ dataDir, tokenFile });
+    const tokens = `${viewerToken},viewer,1\n${otherToken},${otherUser},2\n`;
+    api = await startTestServer({ dataDir, tokens });
     client = await connectCluster({ kubeconfig: api.kubeconfig });
     const base = { apiVersion: `${group}/v1`, metadata: { name: "viewer" } };
     const rules = [{ nonResourceURLs: ["/kindling/dashboard"], verbs: ["get"] }];

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { defaultFeatures, type Features } from "../../src/api/feature-gates.ts";
 import type { KubeObject } from "../../src/api/objects.ts";
+import { parseTokenFile } from "../../src/apiserver/auth/token/token-file.ts";
 import { type StoreOptions, startControlPlane } from "../../src/cluster/control-plane.ts";
 import { type Logger, silentLogger } from "../../src/lib/logger.ts";
 
@@ -41,7 +42,8 @@ interface Response {
 export interface TestServerOptions {
   features?: Partial<Features>;
   store?: StoreOptions;
-  tokenFile?: string;
+  /** What a file for --token-auth-file has. */
+  tokens?: string;
   /** One that stays when the server is closed; otherwise a new one, which goes with it. */
   dataDir?: string;
   /** For a server that comes back where it was. */
@@ -58,7 +60,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     listen: { host: "127.0.0.1", port: options.port ?? 0 },
     features: { ...defaultFeatures, ...options.features },
     logger: options.logger ?? silentLogger,
-    tokenFile: options.tokenFile,
+    ...(options.tokens !== undefined && { staticTokens: parseTokenFile(options.tokens, "tokens") }),
   });
   const { disconnect, ...client } = await connectClient(server.url, server.kubeconfig);
   return {

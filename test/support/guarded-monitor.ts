@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request as send } from "node:https";
 import { tmpdir } from "node:os";
@@ -73,9 +73,8 @@ export function useGuardedMonitor(): GuardedMonitor {
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "kindling-monitor-"));
-    const tokenFile = join(dataDir, "tokens.csv");
-    await writeFile(tokenFile, `${viewerToken},viewer,1\n${otherToken},other,2\n${scraperToken},scraper,3\n`);
-    api = await startTestServer({ dataDir, tokenFile });
+    const tokens = `${viewerToken},viewer,1\n${otherToken},other,2\n${scraperToken},scraper,3\n`;
+    api = await startTestServer({ dataDir, tokens });
     pki = await loadOrCreatePki({ directory: join(dataDir, "pki"), now: Date.now() });
     client = await connectCluster({ kubeconfig: api.kubeconfig });
     await grant("viewer", "/kindling/dashboard");

@@ -41,9 +41,7 @@ export function useSchedulerCluster(): SchedulerCluster {
   let own: Client;
   let stops: (() => Promise<void>)[];
   beforeEach(async () => {
-    const tokenFile = join(folder, "tokens.csv");
-    await writeFile(tokenFile, "scheduler-token,system:kube-scheduler,1\n");
-    server = await startTestServer({ tokenFile });
+    server = await startTestServer({ tokens: "scheduler-token,system:kube-scheduler,1\n" });
     client = await connectCluster({ kubeconfig: server.kubeconfig });
     const kubeconfig = parse(await readFile(server.kubeconfig, "utf8"));
     kubeconfig.users[0].user = { token: "scheduler-token" };

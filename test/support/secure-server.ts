@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -21,14 +21,12 @@ export function useSecureServer() {
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "kindling-secure-"));
-    const tokenFile = join(dataDir, "tokens.csv");
-    await writeFile(tokenFile, `${aliceToken},alice,1,"devs,testers"\n`);
     const logger = createLogger({
       format: "json",
       level: "trace",
       destination: { write: (line: string) => log.push(line) },
     });
-    server = await startTestServer({ dataDir, tokenFile, logger });
+    server = await startTestServer({ dataDir, tokens: `${aliceToken},alice,1,"devs,testers"\n`, logger });
     pki = await loadOrCreatePki({ directory: join(dataDir, "pki"), now: Date.now() });
   });
   afterAll(async () => {

@@ -7,10 +7,7 @@ import { createHttpTransport } from "../../client/http-transport.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { isLoopback } from "../../lib/http/loopback.ts";
-import {
-  parseMonitorConfiguration,
-  readMonitorConfiguration,
-} from "../../monitor/configuration/monitor-configuration.ts";
+import { parseMonitorConfiguration } from "../../monitor/configuration/monitor-configuration.ts";
 import { type CheckClusterDeps, checkCluster } from "../../monitor/foreign/check-cluster.ts";
 import { createClusterClock } from "../../monitor/foreign/cluster-clock.ts";
 import { createMonitorService } from "../../monitor/monitor-service.ts";
@@ -62,10 +59,8 @@ async function runMonitor(flags: MonitorFlags): Promise<void> {
   const logger = loggerOf(flags).component("monitor");
   const clock = createClusterClock({ clock: systemClock, logger });
   const tls = await readTls(flags);
-  const configuration =
-    config === undefined
-      ? parseMonitorConfiguration("", "the default")
-      : await readMonitorConfiguration(config);
+  const given = await readGivenFile("--config", config);
+  const configuration = parseMonitorConfiguration(given?.toString() ?? "", config ?? "the default");
   const access = await loadAccess(kubeconfig);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const store = await openLmdbStore({ directory: join(dataDir, "starts") });

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { parse } from "yaml";
 import { qualifiedNameProblems } from "../../api/names.ts";
@@ -23,10 +22,6 @@ export interface MonitorConfiguration {
   readonly otlp:
     | { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> }
     | undefined;
-}
-
-export async function readMonitorConfiguration(file: string): Promise<MonitorConfiguration> {
-  return parseMonitorConfiguration(await readFile(file, "utf8"), file);
 }
 
 type Mapping = Readonly<Record<string, unknown>>;
