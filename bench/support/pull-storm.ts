@@ -19,16 +19,16 @@ interface Storm {
 export interface RunningStorm {
   /** Events that kubelets wanted to be written, and those that they gave up. */
   readonly counts: () => { readonly recorded: number; readonly progress: number; readonly dropped: number };
-  /** Until the events that every pull begins with are written. */
+  /** Until the events that every pull begins with are written, and the first of those that tell how far one is. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * A pull here reports once in so many seconds, a tenth of a node's each second; real ones all report each second.
- * The API server does not see the difference: a node may tell of one pull a second, and always has one that asks to.
+ * A pull here reports once in so many seconds, half of a node's each second; real ones all report each second. The API
+ * server does not see the difference: a node may tell of one pull a second, and always has one that asks to.
  */
-const reportEverySeconds = 10;
+const reportEverySeconds = 2;
 const total = 64 * 2 ** 30;
 
 /** The image pullers and event recorders of so many kubelets, real ones, with runtimes whose pulls never end. */
@@ -94,7 +94,7 @@ export function startPullStorm({ client, nodes, pullsPerNode, withProgress }: St
       dropped: recorders.reduce((sum, recorder) => sum + recorder.dropped(), 0),
     }),
     async settled() {
-      while (written < nodes * pullsPerNode) await delay(500);
+      while (written < nodes * pullsPerNode || (withProgress && progress === 0)) await delay(500);
     },
     async stop() {
       for (const ending of stops) ending.abort();

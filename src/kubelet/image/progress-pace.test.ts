@@ -21,6 +21,18 @@ test("one that asks no more holds nobody up", () => {
   expect(mayTell(c, 3_500)).toBe(true);
 });
 
+test("reports that come more seldom are told of all the same", () => {
+  const pulls = Array.from({ length: 60 }, () => ({}));
+  const mayTell = createProgressPace(() => 0);
+  // Six of them each second, so that each asks every ten.
+  const toldAt = Array.from({ length: 60 }, (_, second) => second).filter((second) => {
+    const turn = (second % 10) * 6;
+    const answers = pulls.slice(turn, turn + 6).map((pull) => mayTell(pull, 1_000 * second));
+    return answers.includes(true);
+  });
+  expect(toldAt.slice(0, 5)).toEqual([0, 4, 8, 12, 16]);
+});
+
 test("a server that is slow to take events is told less", () => {
   let writeMs = 500;
   const mayTell = createProgressPace(() => writeMs);

@@ -16,9 +16,12 @@ export function createProgressPace(eventWriteMs: () => number): (pull: object, n
 
   return (pull, now) => {
     waiting.set(pull, now);
-    if (now - lastAt < Math.max(atMostEveryMs, restPerWrite * eventWriteMs())) return false;
+    const spareMs = now - lastAt - Math.max(atMostEveryMs, restPerWrite * eventWriteMs());
+    if (spareMs < 0) return false;
+    // Where reports come more seldom, each would find others before it that do not ask again in time.
+    const inTurn = spareMs < forgottenAfterMs;
     for (const [first, askedAt] of waiting) {
-      if (first !== pull && now - askedAt < forgottenAfterMs) return false;
+      if (inTurn && first !== pull && now - askedAt < forgottenAfterMs) return false;
       waiting.delete(first);
       if (first === pull) break;
     }
