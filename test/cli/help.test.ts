@@ -79,10 +79,10 @@ describe("what is mistyped is told with what was meant, and exit code 2", () => 
       "--etcd-cafile: /nowhere does not exist",
     ],
     [["monitor", "--config", "/nowhere"], "kindling: --config: /nowhere does not exist"],
-    [
-      ["apiserver", "--store", "memory", "--token-auth-file", "/nowhere"],
+    ...["up", "apiserver"].map((command): [string[], string] => [
+      [command, "--store", "memory", "--token-auth-file", "/nowhere"],
       "kindling: --token-auth-file: /nowhere does not exist",
-    ],
+    ]),
     [["runtime", "build", ".", "--tag", "x", "--cmd", "[date"], "write it as a JSON array of strings"],
   ])("%j", async (args, says) => {
     const { code, stderr } = await kindling(...args);

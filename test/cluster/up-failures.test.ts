@@ -67,12 +67,6 @@ describe("one sentence and exit code 1 for", () => {
     );
   });
 
-  test("a token file that is not there", async () => {
-    const { code, said } = await up("--data-dir", join(folder, "tokens"), "--token-auth-file", "/nowhere");
-    expect(code).toBe(1);
-    expect(said).toMatch(/^kindling: --token-auth-file: ENOENT.*\n$/);
-  });
-
   test("a data directory that is a file, or below one", async () => {
     const file = join(folder, "file");
     await writeFile(file, "");
