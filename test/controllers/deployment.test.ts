@@ -1,244 +1,247 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Deployment } from "../../src/api/objects.ts";
+import { describeWithTool } from "../support/tools.ts";
 import { apply, deploymentOf, eventually, useWorkloadCluster } from "../support/workload-cluster.ts";
 
-const cluster = useWorkloadCluster();
+describeWithTool("kubectl", "a Deployment", () => {
+  const cluster = useWorkloadCluster();
 
-const conditionOf = ({ status }: Deployment, type: string) =>
-  status?.conditions?.find((condition) => condition.type === type);
-const progressing = async (name: string) => conditionOf(await cluster.deployment(name), "Progressing");
-const imagesOf = async (app: string) =>
-  (await cluster.pods(app))
-    .filter(({ metadata }) => !metadata.deletionTimestamp)
-    .map(({ spec }) => spec?.containers[0]?.image);
-const rolledOut = (name: string) => cluster.kubectl.ok(`rollout status deployment/${name} --timeout=60s`);
+  const conditionOf = ({ status }: Deployment, type: string) =>
+    status?.conditions?.find((condition) => condition.type === type);
+  const progressing = async (name: string) => conditionOf(await cluster.deployment(name), "Progressing");
+  const imagesOf = async (app: string) =>
+    (await cluster.pods(app))
+      .filter(({ metadata }) => !metadata.deletionTimestamp)
+      .map(({ spec }) => spec?.containers[0]?.image);
+  const rolledOut = (name: string) => cluster.kubectl.ok(`rollout status deployment/${name} --timeout=60s`);
 
-test("is rolled out, says how it got on, and is complete", async () => {
-  const { kubectl } = cluster;
-  await apply(kubectl, deploymentOf("first"));
-  expect(await rolledOut("first")).toContain('deployment "first" successfully rolled out');
-  const [set] = await cluster.replicaSets("first");
-  const hash = set?.metadata.labels?.["pod-template-hash"];
-  expect(set?.metadata.name).toBe(`first-${hash}`);
-  expect(set?.spec?.selector.matchLabels).toEqual({ app: "first", "pod-template-hash": hash });
-  expect(set?.metadata.annotations).toMatchObject({
-    "deployment.kubernetes.io/revision": "1",
-    "deployment.kubernetes.io/desired-replicas": "3",
-    "deployment.kubernetes.io/max-replicas": "4",
+  test("is rolled out, says how it got on, and is complete", async () => {
+    const { kubectl } = cluster;
+    await apply(kubectl, deploymentOf("first"));
+    expect(await rolledOut("first")).toContain('deployment "first" successfully rolled out');
+    const [set] = await cluster.replicaSets("first");
+    const hash = set?.metadata.labels?.["pod-template-hash"];
+    expect(set?.metadata.name).toBe(`first-${hash}`);
+    expect(set?.spec?.selector.matchLabels).toEqual({ app: "first", "pod-template-hash": hash });
+    expect(set?.metadata.annotations).toMatchObject({
+      "deployment.kubernetes.io/revision": "1",
+      "deployment.kubernetes.io/desired-replicas": "3",
+      "deployment.kubernetes.io/max-replicas": "4",
+    });
+    const deployment = await cluster.deployment("first");
+    expect(deployment.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("1");
+    await eventually(async () => (await cluster.deployment("first")).status).toMatchObject({
+      observedGeneration: deployment.metadata.generation,
+      replicas: 3,
+      updatedReplicas: 3,
+      readyReplicas: 3,
+      availableReplicas: 3,
+    });
+    expect(conditionOf(deployment, "Available")).toMatchObject({
+      status: "True",
+      reason: "MinimumReplicasAvailable",
+    });
+    await eventually(() => progressing("first")).toMatchObject({
+      status: "True",
+      reason: "NewReplicaSetAvailable",
+      message: `ReplicaSet "first-${hash}" has successfully progressed.`,
+    });
+    const events = await cluster.messages("Deployment", "first");
+    expect(events).toContain(`ScalingReplicaSet: Scaled up replica set first-${hash} from 0 to 3`);
+    const pods = await cluster.pods("first");
+    await eventually(() => cluster.messages("ReplicaSet", `first-${hash}`)).toContain(
+      `SuccessfulCreate: Created pod: ${pods[0]?.metadata.name}`,
+    );
   });
-  const deployment = await cluster.deployment("first");
-  expect(deployment.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("1");
-  await eventually(async () => (await cluster.deployment("first")).status).toMatchObject({
-    observedGeneration: deployment.metadata.generation,
-    replicas: 3,
-    updatedReplicas: 3,
-    readyReplicas: 3,
-    availableReplicas: 3,
+
+  test("a new template rolls, is in the history and can be undone", async () => {
+    const { kubectl } = cluster;
+    const cause = (text: string) => ({ annotations: { "kubernetes.io/change-cause": text } });
+    await apply(kubectl, deploymentOf("rolls", cause("one")));
+    await rolledOut("rolls");
+    await apply(kubectl, deploymentOf("rolls", { image: "web:2", ...cause("two") }));
+    await rolledOut("rolls");
+    await eventually(() => imagesOf("rolls")).toEqual(["web:2", "web:2", "web:2"]);
+    expect(await kubectl.ok("rollout history deployment/rolls")).toMatch(/1\s+one\n2\s+two/);
+    expect((await cluster.replicaSets("rolls")).map(({ spec }) => spec?.replicas)).toEqual([3, 0]);
+
+    await kubectl.ok("rollout undo deployment/rolls");
+    await rolledOut("rolls");
+    await eventually(() => imagesOf("rolls")).toEqual(["web:1", "web:1", "web:1"]);
+    expect(await kubectl.ok("rollout history deployment/rolls")).toMatch(/2\s+two\n3\s+one/);
+    const [set] = await cluster.replicaSets("rolls");
+    expect(set?.metadata.annotations?.["deployment.kubernetes.io/revision-history"]).toBe("1");
+
+    await kubectl.ok("rollout undo deployment/rolls --to-revision=2");
+    await rolledOut("rolls");
+    await eventually(() => imagesOf("rolls")).toEqual(["web:2", "web:2", "web:2"]);
+    await kubectl.ok("rollout restart deployment/rolls");
+    await rolledOut("rolls");
+    expect(await cluster.replicaSets("rolls")).toHaveLength(3);
   });
-  expect(conditionOf(deployment, "Available")).toMatchObject({
-    status: "True",
-    reason: "MinimumReplicasAvailable",
-  });
-  await eventually(() => progressing("first")).toMatchObject({
-    status: "True",
-    reason: "NewReplicaSetAvailable",
-    message: `ReplicaSet "first-${hash}" has successfully progressed.`,
-  });
-  const events = await cluster.messages("Deployment", "first");
-  expect(events).toContain(`ScalingReplicaSet: Scaled up replica set first-${hash} from 0 to 3`);
-  const pods = await cluster.pods("first");
-  await eventually(() => cluster.messages("ReplicaSet", `first-${hash}`)).toContain(
-    `SuccessfulCreate: Created pod: ${pods[0]?.metadata.name}`,
-  );
-});
 
-test("a new template rolls, is in the history and can be undone", async () => {
-  const { kubectl } = cluster;
-  const cause = (text: string) => ({ annotations: { "kubernetes.io/change-cause": text } });
-  await apply(kubectl, deploymentOf("rolls", cause("one")));
-  await rolledOut("rolls");
-  await apply(kubectl, deploymentOf("rolls", { image: "web:2", ...cause("two") }));
-  await rolledOut("rolls");
-  await eventually(() => imagesOf("rolls")).toEqual(["web:2", "web:2", "web:2"]);
-  expect(await kubectl.ok("rollout history deployment/rolls")).toMatch(/1\s+one\n2\s+two/);
-  expect((await cluster.replicaSets("rolls")).map(({ spec }) => spec?.replicas)).toEqual([3, 0]);
-
-  await kubectl.ok("rollout undo deployment/rolls");
-  await rolledOut("rolls");
-  await eventually(() => imagesOf("rolls")).toEqual(["web:1", "web:1", "web:1"]);
-  expect(await kubectl.ok("rollout history deployment/rolls")).toMatch(/2\s+two\n3\s+one/);
-  const [set] = await cluster.replicaSets("rolls");
-  expect(set?.metadata.annotations?.["deployment.kubernetes.io/revision-history"]).toBe("1");
-
-  await kubectl.ok("rollout undo deployment/rolls --to-revision=2");
-  await rolledOut("rolls");
-  await eventually(() => imagesOf("rolls")).toEqual(["web:2", "web:2", "web:2"]);
-  await kubectl.ok("rollout restart deployment/rolls");
-  await rolledOut("rolls");
-  expect(await cluster.replicaSets("rolls")).toHaveLength(3);
-});
-
-test("never has more or fewer pods than its strategy allows", async () => {
-  const { kubectl } = cluster;
-  const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
-  await apply(kubectl, deploymentOf("bounded", { replicas: 4, strategy }));
-  await rolledOut("bounded");
-  const seen: { total: number; available: number }[] = [];
-  const selection = { fieldSelector: "metadata.name=bounded" };
-  const following = await cluster.follow("deployments", selection, ({ object: { status } }) => {
-    seen.push({ total: status?.replicas ?? 0, available: status?.availableReplicas ?? 0 });
-  });
-  await apply(kubectl, deploymentOf("bounded", { replicas: 4, strategy, image: "web:2" }));
-  await rolledOut("bounded");
-  await following.stop();
-  expect(seen.length).toBeGreaterThan(4);
-  for (const { total, available } of seen) {
-    expect(total).toBeLessThanOrEqual(5);
-    expect(available).toBeGreaterThanOrEqual(4);
-  }
-});
-
-test("recreated, it ends all old pods before it starts new ones", async () => {
-  const { kubectl } = cluster;
-  const strategy = { type: "Recreate" };
-  await apply(kubectl, deploymentOf("again", { strategy }));
-  await rolledOut("again");
-  const running = new Set((await cluster.pods("again")).map(({ metadata }) => metadata.name));
-  const runningAtStart: number[] = [];
-  const following = await cluster.follow("pods", { labelSelector: "app=again" }, ({ type, object }) => {
-    const { metadata, status } = object;
-    if (type === "ADDED") runningAtStart.push(running.size);
-    const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
-    if (type === "DELETED" || ended) running.delete(metadata.name);
-  });
-  await apply(kubectl, deploymentOf("again", { strategy, image: "web:2" }));
-  await rolledOut("again");
-  await following.stop();
-  expect(runningAtStart).toEqual([0, 0, 0]);
-});
-
-test("one that does not get on within its deadline says so, and recovers", async () => {
-  const { kubectl } = cluster;
-  await apply(kubectl, deploymentOf("stuck", { progressDeadlineSeconds: 2 }));
-  await rolledOut("stuck");
-  await apply(kubectl, deploymentOf("stuck", { progressDeadlineSeconds: 2, image: "Broken:1" }));
-  const complaint = await kubectl.fails("rollout status deployment/stuck --timeout=30s");
-  expect(complaint).toContain('deployment "stuck" exceeded its progress deadline');
-  const [set] = await cluster.replicaSets("stuck");
-  expect(await progressing("stuck")).toMatchObject({
-    status: "False",
-    reason: "ProgressDeadlineExceeded",
-    message: `ReplicaSet "${set?.metadata.name}" has timed out progressing.`,
-  });
-  expect(conditionOf(await cluster.deployment("stuck"), "Available")).toMatchObject({ status: "True" });
-  await kubectl.ok("rollout undo deployment/stuck");
-  await rolledOut("stuck");
-  await eventually(() => progressing("stuck")).toMatchObject({
-    status: "True",
-    reason: "NewReplicaSetAvailable",
-  });
-});
-
-test("paused, it scales and does not roll; resumed, it does", async () => {
-  const { kubectl } = cluster;
-  await apply(kubectl, deploymentOf("paused"));
-  await rolledOut("paused");
-  await kubectl.ok("rollout pause deployment/paused");
-  await kubectl.ok("set image deployment/paused c=web:2");
-  await kubectl.ok("scale deployment/paused --replicas=5");
-  await eventually(() => imagesOf("paused")).toEqual(Array.from({ length: 5 }, () => "web:1"));
-  expect(await progressing("paused")).toMatchObject({ status: "Unknown", reason: "DeploymentPaused" });
-  await kubectl.ok("rollout resume deployment/paused");
-  await rolledOut("paused");
-  await eventually(() => imagesOf("paused")).toEqual(Array.from({ length: 5 }, () => "web:2"));
-});
-
-test("scaled in the middle of a rollout, each set gets its share", async () => {
-  const { kubectl } = cluster;
-  const strategy = { rollingUpdate: { maxSurge: 2, maxUnavailable: 2 } };
-  await apply(kubectl, deploymentOf("shares", { replicas: 6, strategy }));
-  await rolledOut("shares");
-  await apply(kubectl, deploymentOf("shares", { replicas: 6, strategy, image: "Broken:1" }));
-  const sizes = async () => (await cluster.replicaSets("shares")).map(({ spec }) => spec?.replicas);
-  await eventually(sizes).toEqual([4, 4]);
-  await kubectl.ok("scale deployment/shares --replicas=12");
-  await eventually(sizes).toEqual([7, 7]);
-  // No fewer: then more old pods than must be available would be left, and would go at once.
-  await kubectl.ok("scale deployment/shares --replicas=6");
-  await eventually(sizes).toEqual([4, 4]);
-  await kubectl.ok("delete deployment/shares");
-});
-
-test("minReadySeconds hold a rollout back", async () => {
-  const { kubectl } = cluster;
-  const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
-  await apply(kubectl, deploymentOf("slow", { replicas: 1, strategy, minReadySeconds: 2 }));
-  await rolledOut("slow");
-  const before = Date.now();
-  await apply(kubectl, deploymentOf("slow", { replicas: 1, strategy, minReadySeconds: 2, image: "web:2" }));
-  await rolledOut("slow");
-  expect(Date.now() - before).toBeGreaterThan(1_000);
-});
-
-test("keeps as many old sets as its history is long", async () => {
-  const { kubectl } = cluster;
-  await apply(kubectl, deploymentOf("history", { replicas: 1, revisionHistoryLimit: 1 }));
-  await rolledOut("history");
-  for (const image of ["web:2", "web:3", "web:4"]) {
-    await kubectl.ok(`set image deployment/history c=${image}`);
-    await rolledOut("history");
-  }
-  const images = async () =>
-    (await cluster.replicaSets("history")).map(({ spec }) => spec?.template?.spec?.containers[0]?.image);
-  await eventually(images).toEqual(["web:4", "web:3"]);
-});
-
-test("a set takes orphans that match, and lets go what does not match any more", async () => {
-  const { client, kubectl } = cluster;
-  await apply(kubectl, deploymentOf("hands", { replicas: 2 }));
-  await rolledOut("hands");
-  const [pod] = await cluster.pods("hands");
-  await kubectl.ok(`label pod ${pod?.metadata.name} app=free --overwrite`);
-  await eventually(async () => (await imagesOf("hands")).length).toBe(2);
-  const key = { namespace: "default", name: pod?.metadata.name ?? "" };
-  await eventually(async () => (await client.get("pods", key)).metadata.ownerReferences ?? []).toEqual([]);
-  await kubectl.ok(`label pod ${pod?.metadata.name} app=hands --overwrite`);
-  // Three are one too many.
-  await eventually(async () => (await imagesOf("hands")).length).toBe(2);
-});
-
-test("a controller that is stopped at any time goes on where it was", async () => {
-  const { kubectl } = cluster;
-  await apply(kubectl, deploymentOf("crash", { replicas: 4 }));
-  for (const image of ["web:2", "web:3"]) {
-    await kubectl.ok(`set image deployment/crash c=${image}`);
-    for (let crashes = 0; crashes < 5; crashes++) {
-      await delay(30 + 40 * crashes);
-      await cluster.stopControllers();
-      await cluster.startControllers();
+  test("never has more or fewer pods than its strategy allows", async () => {
+    const { kubectl } = cluster;
+    const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+    await apply(kubectl, deploymentOf("bounded", { replicas: 4, strategy }));
+    await rolledOut("bounded");
+    const seen: { total: number; available: number }[] = [];
+    const selection = { fieldSelector: "metadata.name=bounded" };
+    const following = await cluster.follow("deployments", selection, ({ object: { status } }) => {
+      seen.push({ total: status?.replicas ?? 0, available: status?.availableReplicas ?? 0 });
+    });
+    await apply(kubectl, deploymentOf("bounded", { replicas: 4, strategy, image: "web:2" }));
+    await rolledOut("bounded");
+    await following.stop();
+    expect(seen.length).toBeGreaterThan(4);
+    for (const { total, available } of seen) {
+      expect(total).toBeLessThanOrEqual(5);
+      expect(available).toBeGreaterThanOrEqual(4);
     }
-  }
-  await rolledOut("crash");
-  await eventually(() => imagesOf("crash")).toEqual(Array.from({ length: 4 }, () => "web:3"));
-  expect((await cluster.replicaSets("crash")).filter(({ spec }) => spec?.replicas !== 0)).toHaveLength(1);
-});
+  });
 
-test("at rest it asks the API server for nothing", async () => {
-  const { kubectl } = cluster;
-  await apply(kubectl, deploymentOf("quiet"));
-  await rolledOut("quiet");
-  await eventually(() => progressing("quiet")).toMatchObject({ reason: "NewReplicaSetAvailable" });
-  // Events of what the tests before did are written until now.
-  await eventually(async () => {
+  test("recreated, it ends all old pods before it starts new ones", async () => {
+    const { kubectl } = cluster;
+    const strategy = { type: "Recreate" };
+    await apply(kubectl, deploymentOf("again", { strategy }));
+    await rolledOut("again");
+    const running = new Set((await cluster.pods("again")).map(({ metadata }) => metadata.name));
+    const runningAtStart: number[] = [];
+    const following = await cluster.follow("pods", { labelSelector: "app=again" }, ({ type, object }) => {
+      const { metadata, status } = object;
+      if (type === "ADDED") runningAtStart.push(running.size);
+      const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
+      if (type === "DELETED" || ended) running.delete(metadata.name);
+    });
+    await apply(kubectl, deploymentOf("again", { strategy, image: "web:2" }));
+    await rolledOut("again");
+    await following.stop();
+    expect(runningAtStart).toEqual([0, 0, 0]);
+  });
+
+  test("one that does not get on within its deadline says so, and recovers", async () => {
+    const { kubectl } = cluster;
+    await apply(kubectl, deploymentOf("stuck", { progressDeadlineSeconds: 2 }));
+    await rolledOut("stuck");
+    await apply(kubectl, deploymentOf("stuck", { progressDeadlineSeconds: 2, image: "Broken:1" }));
+    const complaint = await kubectl.fails("rollout status deployment/stuck --timeout=30s");
+    expect(complaint).toContain('deployment "stuck" exceeded its progress deadline');
+    const [set] = await cluster.replicaSets("stuck");
+    expect(await progressing("stuck")).toMatchObject({
+      status: "False",
+      reason: "ProgressDeadlineExceeded",
+      message: `ReplicaSet "${set?.metadata.name}" has timed out progressing.`,
+    });
+    expect(conditionOf(await cluster.deployment("stuck"), "Available")).toMatchObject({ status: "True" });
+    await kubectl.ok("rollout undo deployment/stuck");
+    await rolledOut("stuck");
+    await eventually(() => progressing("stuck")).toMatchObject({
+      status: "True",
+      reason: "NewReplicaSetAvailable",
+    });
+  });
+
+  test("paused, it scales and does not roll; resumed, it does", async () => {
+    const { kubectl } = cluster;
+    await apply(kubectl, deploymentOf("paused"));
+    await rolledOut("paused");
+    await kubectl.ok("rollout pause deployment/paused");
+    await kubectl.ok("set image deployment/paused c=web:2");
+    await kubectl.ok("scale deployment/paused --replicas=5");
+    await eventually(() => imagesOf("paused")).toEqual(Array.from({ length: 5 }, () => "web:1"));
+    expect(await progressing("paused")).toMatchObject({ status: "Unknown", reason: "DeploymentPaused" });
+    await kubectl.ok("rollout resume deployment/paused");
+    await rolledOut("paused");
+    await eventually(() => imagesOf("paused")).toEqual(Array.from({ length: 5 }, () => "web:2"));
+  });
+
+  test("scaled in the middle of a rollout, each set gets its share", async () => {
+    const { kubectl } = cluster;
+    const strategy = { rollingUpdate: { maxSurge: 2, maxUnavailable: 2 } };
+    await apply(kubectl, deploymentOf("shares", { replicas: 6, strategy }));
+    await rolledOut("shares");
+    await apply(kubectl, deploymentOf("shares", { replicas: 6, strategy, image: "Broken:1" }));
+    const sizes = async () => (await cluster.replicaSets("shares")).map(({ spec }) => spec?.replicas);
+    await eventually(sizes).toEqual([4, 4]);
+    await kubectl.ok("scale deployment/shares --replicas=12");
+    await eventually(sizes).toEqual([7, 7]);
+    // No fewer: then more old pods than must be available would be left, and would go at once.
+    await kubectl.ok("scale deployment/shares --replicas=6");
+    await eventually(sizes).toEqual([4, 4]);
+    await kubectl.ok("delete deployment/shares");
+  });
+
+  test("minReadySeconds hold a rollout back", async () => {
+    const { kubectl } = cluster;
+    const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+    await apply(kubectl, deploymentOf("slow", { replicas: 1, strategy, minReadySeconds: 2 }));
+    await rolledOut("slow");
+    const before = Date.now();
+    await apply(kubectl, deploymentOf("slow", { replicas: 1, strategy, minReadySeconds: 2, image: "web:2" }));
+    await rolledOut("slow");
+    expect(Date.now() - before).toBeGreaterThan(1_000);
+  });
+
+  test("keeps as many old sets as its history is long", async () => {
+    const { kubectl } = cluster;
+    await apply(kubectl, deploymentOf("history", { replicas: 1, revisionHistoryLimit: 1 }));
+    await rolledOut("history");
+    for (const image of ["web:2", "web:3", "web:4"]) {
+      await kubectl.ok(`set image deployment/history c=${image}`);
+      await rolledOut("history");
+    }
+    const images = async () =>
+      (await cluster.replicaSets("history")).map(({ spec }) => spec?.template?.spec?.containers[0]?.image);
+    await eventually(images).toEqual(["web:4", "web:3"]);
+  });
+
+  test("a set takes orphans that match, and lets go what does not match any more", async () => {
+    const { client, kubectl } = cluster;
+    await apply(kubectl, deploymentOf("hands", { replicas: 2 }));
+    await rolledOut("hands");
+    const [pod] = await cluster.pods("hands");
+    await kubectl.ok(`label pod ${pod?.metadata.name} app=free --overwrite`);
+    await eventually(async () => (await imagesOf("hands")).length).toBe(2);
+    const key = { namespace: "default", name: pod?.metadata.name ?? "" };
+    await eventually(async () => (await client.get("pods", key)).metadata.ownerReferences ?? []).toEqual([]);
+    await kubectl.ok(`label pod ${pod?.metadata.name} app=hands --overwrite`);
+    // Three are one too many.
+    await eventually(async () => (await imagesOf("hands")).length).toBe(2);
+  });
+
+  test("a controller that is stopped at any time goes on where it was", async () => {
+    const { kubectl } = cluster;
+    await apply(kubectl, deploymentOf("crash", { replicas: 4 }));
+    for (const image of ["web:2", "web:3"]) {
+      await kubectl.ok(`set image deployment/crash c=${image}`);
+      for (let crashes = 0; crashes < 5; crashes++) {
+        await delay(30 + 40 * crashes);
+        await cluster.stopControllers();
+        await cluster.startControllers();
+      }
+    }
+    await rolledOut("crash");
+    await eventually(() => imagesOf("crash")).toEqual(Array.from({ length: 4 }, () => "web:3"));
+    expect((await cluster.replicaSets("crash")).filter(({ spec }) => spec?.replicas !== 0)).toHaveLength(1);
+  });
+
+  test("at rest it asks the API server for nothing", async () => {
+    const { kubectl } = cluster;
+    await apply(kubectl, deploymentOf("quiet"));
+    await rolledOut("quiet");
+    await eventually(() => progressing("quiet")).toMatchObject({ reason: "NewReplicaSetAvailable" });
+    // Events of what the tests before did are written until now.
+    await eventually(async () => {
+      const before = cluster.calls();
+      await delay(1_000);
+      return cluster.calls() - before;
+    }).toBe(0);
     const before = cluster.calls();
+    await kubectl.ok("label pods -l app=quiet seen=true");
+    await kubectl.ok("label deployment quiet seen=true");
     await delay(1_000);
-    return cluster.calls() - before;
-  }).toBe(0);
-  const before = cluster.calls();
-  await kubectl.ok("label pods -l app=quiet seen=true");
-  await kubectl.ok("label deployment quiet seen=true");
-  await delay(1_000);
-  // A Deployment hears of a new label by its resource version alone: nothing follows from it.
-  expect(cluster.calls() - before).toBe(0);
+    // A Deployment hears of a new label by its resource version alone: nothing follows from it.
+    expect(cluster.calls() - before).toBe(0);
+  });
 });

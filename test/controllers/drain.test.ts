@@ -1,95 +1,103 @@
 import { expect, test } from "vitest";
+import { describeWithTool } from "../support/tools.ts";
 import { apply, deploymentOf, eventually, useWorkloadCluster } from "../support/workload-cluster.ts";
 
-const cluster = useWorkloadCluster({ nodes: ["node-1", "node-2"] });
+describeWithTool("kubectl", "disruption budgets", () => {
+  const cluster = useWorkloadCluster({ nodes: ["node-1", "node-2"] });
 
-const namespace = "default";
-const budgetOf = (name: string, spec: object) => ({
-  apiVersion: "policy/v1",
-  kind: "PodDisruptionBudget",
-  metadata: { name, namespace },
-  spec: { selector: { matchLabels: { app: name } }, ...spec },
-});
-const statusOf = async (name: string) =>
-  (await cluster.client.get("poddisruptionbudgets", { namespace, name })).status;
-const allowedOf = async (name: string) =>
-  (await statusOf(name))?.conditions?.find(({ type }) => type === "DisruptionAllowed");
-const liveOn = async (app: string, node: string) =>
-  (await cluster.pods(app)).filter(
-    ({ metadata, spec }) => spec?.nodeName === node && !metadata.deletionTimestamp,
-  ).length;
-const drain = "drain node-1 --ignore-daemonsets --delete-emptydir-data --force";
-
-test("a budget counts pods, and says whether one may go", async () => {
-  const { kubectl } = cluster;
-  await apply(kubectl, budgetOf("counted", { minAvailable: 2 }));
-  await eventually(() => allowedOf("counted")).toMatchObject({ status: "False", reason: "InsufficientPods" });
-  await eventually(() => cluster.messages("PodDisruptionBudget", "counted")).toContain(
-    "NoPods: No matching pods found",
-  );
-  await apply(kubectl, deploymentOf("counted"));
-  await kubectl.ok("rollout status deployment/counted --timeout=60s");
-  await eventually(() => statusOf("counted")).toMatchObject({
-    expectedPods: 3,
-    currentHealthy: 3,
-    desiredHealthy: 2,
-    disruptionsAllowed: 1,
-    observedGeneration: 1,
+  const namespace = "default";
+  const budgetOf = (name: string, spec: object) => ({
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: { name, namespace },
+    spec: { selector: { matchLabels: { app: name } }, ...spec },
   });
-  expect(await allowedOf("counted")).toMatchObject({ status: "True", reason: "SufficientPods" });
-  await kubectl.ok("scale deployment/counted --replicas=2");
-  await eventually(() => statusOf("counted")).toMatchObject({ currentHealthy: 2, disruptionsAllowed: 0 });
-  await kubectl.ok("delete deployment/counted pdb/counted");
-});
+  const statusOf = async (name: string) =>
+    (await cluster.client.get("poddisruptionbudgets", { namespace, name })).status;
+  const allowedOf = async (name: string) =>
+    (await statusOf(name))?.conditions?.find(({ type }) => type === "DisruptionAllowed");
+  const liveOn = async (app: string, node: string) =>
+    (await cluster.pods(app)).filter(
+      ({ metadata, spec }) => spec?.nodeName === node && !metadata.deletionTimestamp,
+    ).length;
+  const drain = "drain node-1 --ignore-daemonsets --delete-emptydir-data --force";
 
-test.each([
-  { name: "percent", spec: { maxUnavailable: "50%" }, desiredHealthy: 2 },
-  { name: "number", spec: { maxUnavailable: 1 }, desiredHealthy: 3 },
-  { name: "least", spec: { minAvailable: "30%" }, desiredHealthy: 2 },
-])("a share is one of what the Deployment asks for: $spec", async ({ name, spec, desiredHealthy }) => {
-  const { kubectl } = cluster;
-  await apply(kubectl, budgetOf(name, spec));
-  await apply(kubectl, deploymentOf(name, { replicas: 4 }));
-  await kubectl.ok(`rollout status deployment/${name} --timeout=60s`);
-  await eventually(() => statusOf(name)).toMatchObject({
-    expectedPods: 4,
-    currentHealthy: 4,
-    desiredHealthy,
+  test("a budget counts pods, and says whether one may go", async () => {
+    const { kubectl } = cluster;
+    await apply(kubectl, budgetOf("counted", { minAvailable: 2 }));
+    await eventually(() => allowedOf("counted")).toMatchObject({
+      status: "False",
+      reason: "InsufficientPods",
+    });
+    await eventually(() => cluster.messages("PodDisruptionBudget", "counted")).toContain(
+      "NoPods: No matching pods found",
+    );
+    await apply(kubectl, deploymentOf("counted"));
+    await kubectl.ok("rollout status deployment/counted --timeout=60s");
+    await eventually(() => statusOf("counted")).toMatchObject({
+      expectedPods: 3,
+      currentHealthy: 3,
+      desiredHealthy: 2,
+      disruptionsAllowed: 1,
+      observedGeneration: 1,
+    });
+    expect(await allowedOf("counted")).toMatchObject({ status: "True", reason: "SufficientPods" });
+    await kubectl.ok("scale deployment/counted --replicas=2");
+    await eventually(() => statusOf("counted")).toMatchObject({ currentHealthy: 2, disruptionsAllowed: 0 });
+    await kubectl.ok("delete deployment/counted pdb/counted");
   });
-  await kubectl.ok(`delete deployment/${name} pdb/${name}`);
-});
 
-test("a drain moves pods without taking more than the budget allows", async () => {
-  const { client, kubectl } = cluster;
-  await apply(kubectl, budgetOf("moved", { minAvailable: 3 }));
-  await apply(kubectl, deploymentOf("moved", { replicas: 4 }));
-  await kubectl.ok("rollout status deployment/moved --timeout=60s");
-  await eventually(() => statusOf("moved")).toMatchObject({ disruptionsAllowed: 1 });
-  const healthy: number[] = [];
-  const selection = { fieldSelector: "metadata.name=moved" };
-  const following = await cluster.follow("poddisruptionbudgets", selection, ({ object }) => {
-    healthy.push(object.status?.currentHealthy ?? 0);
+  test.each([
+    { name: "percent", spec: { maxUnavailable: "50%" }, desiredHealthy: 2 },
+    { name: "number", spec: { maxUnavailable: 1 }, desiredHealthy: 3 },
+    { name: "least", spec: { minAvailable: "30%" }, desiredHealthy: 2 },
+  ])("a share is one of what the Deployment asks for: $spec", async ({ name, spec, desiredHealthy }) => {
+    const { kubectl } = cluster;
+    await apply(kubectl, budgetOf(name, spec));
+    await apply(kubectl, deploymentOf(name, { replicas: 4 }));
+    await kubectl.ok(`rollout status deployment/${name} --timeout=60s`);
+    await eventually(() => statusOf(name)).toMatchObject({
+      expectedPods: 4,
+      currentHealthy: 4,
+      desiredHealthy,
+    });
+    await kubectl.ok(`delete deployment/${name} pdb/${name}`);
   });
-  await kubectl.ok(`${drain} --timeout=60s`);
-  await following.stop();
-  expect(Math.min(...healthy)).toBeGreaterThanOrEqual(3);
-  expect(await liveOn("moved", "node-1")).toBe(0);
-  await kubectl.ok("rollout status deployment/moved --timeout=60s");
-  expect(await liveOn("moved", "node-2")).toBe(4);
-  const taints = async () => (await client.get("nodes", { name: "node-1" })).spec?.taints ?? [];
-  await eventually(taints).toMatchObject([{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }]);
-  await kubectl.ok("uncordon node-1");
-  await eventually(taints).toEqual([]);
-});
 
-test("a drain that would take too much waits, and says why", async () => {
-  const { kubectl } = cluster;
-  await apply(kubectl, deploymentOf("held", { replicas: 1, pod: { nodeName: "node-1" } }));
-  await kubectl.ok("rollout status deployment/held --timeout=60s");
-  await apply(kubectl, budgetOf("held", { maxUnavailable: 0 }));
-  await eventually(() => statusOf("held")).toMatchObject({ expectedPods: 1, disruptionsAllowed: 0 });
-  const complaint = await kubectl.fails(`${drain} --pod-selector=app=held --timeout=3s`);
-  expect(complaint).toContain("Cannot evict pod as it would violate the pod's disruption budget.");
-  expect(await liveOn("held", "node-1")).toBe(1);
-  await kubectl.ok("uncordon node-1");
+  test("a drain moves pods without taking more than the budget allows", async () => {
+    const { client, kubectl } = cluster;
+    await apply(kubectl, budgetOf("moved", { minAvailable: 3 }));
+    await apply(kubectl, deploymentOf("moved", { replicas: 4 }));
+    await kubectl.ok("rollout status deployment/moved --timeout=60s");
+    await eventually(() => statusOf("moved")).toMatchObject({ disruptionsAllowed: 1 });
+    const healthy: number[] = [];
+    const selection = { fieldSelector: "metadata.name=moved" };
+    const following = await cluster.follow("poddisruptionbudgets", selection, ({ object }) => {
+      healthy.push(object.status?.currentHealthy ?? 0);
+    });
+    await kubectl.ok(`${drain} --timeout=60s`);
+    await following.stop();
+    expect(Math.min(...healthy)).toBeGreaterThanOrEqual(3);
+    expect(await liveOn("moved", "node-1")).toBe(0);
+    await kubectl.ok("rollout status deployment/moved --timeout=60s");
+    expect(await liveOn("moved", "node-2")).toBe(4);
+    const taints = async () => (await client.get("nodes", { name: "node-1" })).spec?.taints ?? [];
+    await eventually(taints).toMatchObject([
+      { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" },
+    ]);
+    await kubectl.ok("uncordon node-1");
+    await eventually(taints).toEqual([]);
+  });
+
+  test("a drain that would take too much waits, and says why", async () => {
+    const { kubectl } = cluster;
+    await apply(kubectl, deploymentOf("held", { replicas: 1, pod: { nodeName: "node-1" } }));
+    await kubectl.ok("rollout status deployment/held --timeout=60s");
+    await apply(kubectl, budgetOf("held", { maxUnavailable: 0 }));
+    await eventually(() => statusOf("held")).toMatchObject({ expectedPods: 1, disruptionsAllowed: 0 });
+    const complaint = await kubectl.fails(`${drain} --pod-selector=app=held --timeout=3s`);
+    expect(complaint).toContain("Cannot evict pod as it would violate the pod's disruption budget.");
+    expect(await liveOn("held", "node-1")).toBe(1);
+    await kubectl.ok("uncordon node-1");
+  });
 });

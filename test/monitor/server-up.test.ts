@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runKindling } from "../support/run-kindling.ts";
+import { describeWithTool } from "../support/tools.ts";
 import { startUp, type UpProcess } from "../support/up-process.ts";
 
 let folder: string;
@@ -28,23 +29,25 @@ async function readFirstMessage(url: string): Promise<string> {
   throw new Error(`the feed ended: ${text}`);
 }
 
-test("up says where its page is; what it shows lives there, and outlives a restart", async () => {
-  const args = [...simulated, "--data-dir", join(folder, "a"), "--dashboard", "127.0.0.1:0"];
-  const up = await startUp(args);
-  const url = addressIn(up) ?? "";
-  expect(JSON.parse(await readFirstMessage(url))).toMatchObject({
-    kind: "snapshot",
-    cluster: { server: expect.stringMatching(/^https:/) },
+describeWithTool("kubectl", "with a pod", () => {
+  test("up says where its page is; what it shows lives there, and outlives a restart", async () => {
+    const args = [...simulated, "--data-dir", join(folder, "a"), "--dashboard", "127.0.0.1:0"];
+    const up = await startUp(args);
+    const url = addressIn(up) ?? "";
+    expect(JSON.parse(await readFirstMessage(url))).toMatchObject({
+      kind: "snapshot",
+      cluster: { server: expect.stringMatching(/^https:/) },
+    });
+    await up.kubectl.ok("run web --image=web:1");
+    await up.kubectl.ok("wait --for=condition=Ready pod/web --timeout=60s");
+    const metrics = () => fetch(`${url}/metrics`).then((answer) => answer.text());
+    await expect.poll(metrics).toMatch(/^kindling_\w+.*namespace="default"/m);
+    expect(await up.kill("SIGTERM")).toBe(0);
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+    const again = await startUp(args);
+    expect(JSON.parse(await readFirstMessage(addressIn(again) ?? ""))).toMatchObject({ kind: "snapshot" });
+    expect(await again.kill("SIGTERM")).toBe(0);
   });
-  await up.kubectl.ok("run web --image=web:1");
-  await up.kubectl.ok("wait --for=condition=Ready pod/web --timeout=60s");
-  const metrics = () => fetch(`${url}/metrics`).then((answer) => answer.text());
-  await expect.poll(metrics).toMatch(/^kindling_\w+.*namespace="default"/m);
-  expect(await up.kill("SIGTERM")).toBe(0);
-  await expect(fetch(`${url}/healthz`)).rejects.toThrow();
-  const again = await startUp(args);
-  expect(JSON.parse(await readFirstMessage(addressIn(again) ?? ""))).toMatchObject({ kind: "snapshot" });
-  expect(await again.kill("SIGTERM")).toBe(0);
 });
 
 test("two clusters on one machine each have a page; off is off", async () => {

@@ -18,7 +18,9 @@ import { describeWithTool, toolPath } from "../support/tools.ts";
 const { kind, unified = "" } = detectCgroupLayout();
 const v2: CgroupLayout = { kind: "v2", v1: {}, unified };
 const contract = {
-  busybox: toolPath("busybox"),
+  get busybox() {
+    return toolPath("busybox");
+  },
   open: (stateDir: string) => createHostDriver({ stateDir, layout: v2, clock: systemClock }),
   withoutControllers: true,
 } as const;

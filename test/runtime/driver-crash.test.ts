@@ -18,18 +18,26 @@ describeWithTool("busybox", "a daemon killed at any moment", () => {
   const layout = detectCgroupLayout();
   killedWith("host", (stateDir) => createHostDriver({ stateDir, layout, clock: systemClock }));
   describeWithTool("runc", "over runc", () => {
-    const openOci = (conmon: string | undefined) => (stateDir: string) =>
+    const openOci = (findConmon: () => string | undefined) => (stateDir: string) =>
       createOciDriver({
         stateDir,
         runtime: { name: "runc", path: toolPath("runc") },
-        conmon,
+        conmon: findConmon(),
         layout,
         clock: systemClock,
         limitations: [],
       });
-    describeWithTool("conmon", "with conmon", () => killedWith("oci", openOci(toolPath("conmon"))));
+    describeWithTool("conmon", "with conmon", () =>
+      killedWith(
+        "oci",
+        openOci(() => toolPath("conmon")),
+      ),
+    );
     describe.runIf(findReaper())("with our own monitor", () =>
-      killedWith("oci-own-monitor", openOci(undefined)),
+      killedWith(
+        "oci-own-monitor",
+        openOci(() => undefined),
+      ),
     );
   });
 });

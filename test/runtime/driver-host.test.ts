@@ -16,7 +16,9 @@ describeWithTool("busybox", "the host driver", () => {
     createHostDriver({ stateDir, layout: detectCgroupLayout(), clock: systemClock });
 
   describeDriverContract("keeps the contract", {
-    busybox: toolPath("busybox"),
+    get busybox() {
+      return toolPath("busybox");
+    },
     open,
   });
 

@@ -18,7 +18,9 @@ describeWithTool("runc", "the oci driver with runc", () => {
 
 function keepsContract(findConmon: () => string | undefined): void {
   describeDriverContract("keeps the contract", {
-    busybox: toolPath("busybox"),
+    get busybox() {
+      return toolPath("busybox");
+    },
     open: (stateDir) => openOci(stateDir, findConmon()),
   });
 }
