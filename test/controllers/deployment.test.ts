@@ -1,14 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Deployment } from "../../src/api/objects.ts";
+import { conditionOf } from "../../src/api/conditions.ts";
 import { describeWithTool } from "../support/tools.ts";
 import { apply, deploymentOf, eventually, useWorkloadCluster } from "../support/workload-cluster.ts";
 
 describeWithTool("kubectl", "a Deployment", () => {
   const cluster = useWorkloadCluster();
 
-  const conditionOf = ({ status }: Deployment, type: string) =>
-    status?.conditions?.find((condition) => condition.type === type);
   const progressing = async (name: string) => conditionOf(await cluster.deployment(name), "Progressing");
   const imagesOf = async (app: string) =>
     (await cluster.pods(app))

@@ -3,12 +3,13 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { type Containerd, startContainerd } from "../support/containerd.ts";
 import { busyboxImage, writeBusyboxTree } from "../support/cri-runtime.ts";
 import { writeImageArchive } from "../support/image-archive.ts";
-import { conditionOf, type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
 import { type Registry, startRegistry } from "../support/registry.ts";
 import { describeWithTool, toolPath } from "../support/tools.ts";
 

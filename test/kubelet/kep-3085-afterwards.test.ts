@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
-import { conditionOf, startKubeletNode } from "../support/kubelet-node.ts";
+import { startKubeletNode } from "../support/kubelet-node.ts";
 import { condition, containers, isSandboxReady, toSeconds } from "../support/sandbox-condition.ts";
 import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
 import { startSimulatedOnSocket } from "../support/simulated-on-socket.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
-import { conditionOf } from "../support/kubelet-node.ts";
 import { condition, containers, isSandboxReady, toSeconds } from "../support/sandbox-condition.ts";
 import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import {
   failingToStart,
   fromConfigMap,
@@ -7,7 +8,6 @@ import {
   statusesOf,
   stuckConditions,
 } from "../support/failing-to-start.ts";
-import { conditionOf } from "../support/kubelet-node.ts";
 import { useSimulatedNode } from "../support/simulated-node.ts";
 
 const image = "web:1";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import {
   failingToStart,
   fromConfigMap,
@@ -8,7 +9,6 @@ import {
   stuckConditions,
   waitingOf,
 } from "../support/failing-to-start.ts";
-import { conditionOf } from "../support/kubelet-node.ts";
 import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
 
 const image = "web:1";

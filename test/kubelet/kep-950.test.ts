@@ -2,9 +2,9 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
 import { createSelfSigned } from "../../src/lib/x509/self-signed.ts";
-import { conditionOf } from "../support/kubelet-node.ts";
 import { probed, shell, untilTold, useRuntimeNode } from "../support/runtime-node.ts";
 import { isReady } from "../support/simulated-node.ts";
 import { describeWithTool } from "../support/tools.ts";

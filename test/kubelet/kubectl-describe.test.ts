@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import { createKubectl, type Kubectl, type KubectlTool } from "../support/kubectl.ts";
-import { conditionOf } from "../support/kubelet-node.ts";
 import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
 import { describeWithTool } from "../support/tools.ts";
 

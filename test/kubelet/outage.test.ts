@@ -1,11 +1,12 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
 import type { SandboxRecord } from "../../src/simulated/records.ts";
 import type { SimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
 import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { conditionOf, type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
 import { isReady } from "../support/simulated-node.ts";
 import { startSimulatedOnSocket } from "../support/simulated-on-socket.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, type TestContext, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
 import { createStartupNotes } from "../../src/kubelet/container/startup-notes.ts";
@@ -8,7 +9,7 @@ import { silentLogger } from "../../src/lib/logger.ts";
 import type { SimulationRule } from "../../src/simulated/script/rules.ts";
 import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
 import { startTestServer } from "../support/api-server.ts";
-import { conditionOf, type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
 import { runKindling } from "../support/run-kindling.ts";
 import { isReady } from "../support/simulated-node.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

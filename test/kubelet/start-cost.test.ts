@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { conditionOf, type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
 
 const isReady = (pod: Pod) => conditionOf(pod, "Ready")?.status === "True";
 const calls: string[] = [];

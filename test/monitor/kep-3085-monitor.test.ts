@@ -1,5 +1,6 @@
 import { tmpdir } from "node:os";
 import { describe, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -7,7 +8,6 @@ import type {
   RuntimeClass,
   Secret,
 } from "../../src/api/objects.ts";
-import { conditionOf } from "../support/kubelet-node.ts";
 import { secondsOf, useMonitors } from "../support/running-monitor.ts";
 import { condition, containers } from "../support/sandbox-condition.ts";
 import { isReady, useSimulatedNode } from "../support/simulated-node.ts";

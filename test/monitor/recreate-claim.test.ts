@@ -2,12 +2,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { runRecreateClaim } from "../../examples/recreate-claim/recreate-claim.ts";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { PersistentVolume, StatefulSet, StorageClass } from "../../src/api/objects.ts";
 import { connectCluster } from "../../src/client/create-client.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { useControllerCluster } from "../support/controller-cluster.ts";
-import { conditionOf } from "../support/kubelet-node.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const namespace = "default";

@@ -1,5 +1,6 @@
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { ConfigMap, Pod } from "../../src/api/objects.ts";
-import { conditionOf, type KubeletNode } from "./kubelet-node.ts";
+import type { KubeletNode } from "./kubelet-node.ts";
 
 /** KEP-3815's condition. */
 export const failingToStart = "FailingToStart";

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defaultFeatures, type Features } from "../../src/api/feature-gates.ts";
-import type { Event, Pod, PodCondition } from "../../src/api/objects.ts";
+import type { Event, Pod } from "../../src/api/objects.ts";
 import { StatusError } from "../../src/api/status-error.ts";
 import { versionInfo } from "../../src/api/version.ts";
 import type { Client } from "../../src/client/client.ts";
@@ -233,10 +233,6 @@ async function follow(client: Client, podName: string): Promise<PodHistory> {
       if (failed) throw failed;
     },
   };
-}
-
-export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
-  return pod.status?.conditions?.find((condition) => condition.type === type);
 }
 
 function configuration(fields: Readonly<Record<string, unknown>> = {}): KubeletConfiguration {

@@ -1,5 +1,5 @@
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
-import { conditionOf } from "./kubelet-node.ts";
 
 /** KEP-3085's. */
 export const condition = "PodReadyToStartContainers";

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll } from "vitest";
+import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
 import type { SimulationRule } from "../../src/simulated/script/rules.ts";
 import type { SimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { conditionOf, type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "./kubelet-node.ts";
+import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "./kubelet-node.ts";
 import { startSimulatedOnSocket } from "./simulated-on-socket.ts";
 
 /** A node of simulated containers for the tests of a file. Every image is there, but for those that a rule pulls. */

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { conditionOf } from "../../../src/api/conditions.ts";
 import type { Pod } from "../../../src/api/objects.ts";
-import { conditionOf } from "../../support/kubelet-node.ts";
 import { useRecords } from "../../support/records.ts";
 import { shell, untilTold, useRuntimeNode } from "../../support/runtime-node.ts";
 import { isReady } from "../../support/simulated-node.ts";

@@ -21,6 +21,7 @@ import {
 } from "../../../lib/cgroup/cgroup-layout.ts";
 import type { AttachStreams, ContainerSpec, Driver, ExitedState, Namespaces } from "../driver.ts";
 import { commandLine, findProcesses } from "../linux/process-info.ts";
+import { plainContainer } from "../plain-container.ts";
 
 export interface DriverContract {
   /** Opens the driver over a state directory, as a daemon does when it starts. */
@@ -190,32 +191,11 @@ export async function createContractBench(contract: DriverContract): Promise<Con
 }
 
 const plainSpec: Omit<ContainerSpec, "id" | "rootfs" | "logPath"> = {
-  readonlyRootfs: false,
+  ...plainContainer,
   args: ["true"],
   env: ["PATH=/bin"],
-  workingDir: "/",
-  user: { uid: 0, gid: 0, additionalGids: [] },
   hostname: "bench",
-  mounts: [],
-  devices: [],
-  namespaces: { network: "host", ipc: "new", uts: "new", pid: "new" },
   cgroupParent,
-  resources: {},
-  security: {
-    privileged: false,
-    capabilities: { add: [], drop: [] },
-    noNewPrivileges: false,
-    maskedPaths: [],
-    readonlyPaths: [],
-    seccomp: { kind: "runtimeDefault" },
-    apparmorProfile: undefined,
-  },
-  sysctls: {},
-  oomScoreAdj: undefined,
-  terminal: false,
-  stdin: false,
-  stdinOnce: false,
-  annotations: {},
 };
 
 function makeRootfs(path: string, busybox: string): void {

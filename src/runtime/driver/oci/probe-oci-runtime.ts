@@ -5,8 +5,8 @@ import { removeCgroup } from "../../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { runQuietly } from "../../process/run-quietly.ts";
 import { readText } from "../container-files.ts";
-import type { ContainerSpec } from "../driver.ts";
 import { bootId } from "../linux/process-info.ts";
+import { plainContainer } from "../plain-container.ts";
 import { buildOciConfig } from "./build-oci-config.ts";
 import { gatherMachineFacts } from "./gather-facts.ts";
 import { readableComplaint } from "./oci-runtime.ts";
@@ -35,11 +35,9 @@ export async function probeOciRuntime(options: {
   const bundle = join(dir, id);
   await mkdir(join(bundle, "rootfs"), { recursive: true });
   try {
-    const config = buildOciConfig(probeSpec(id, join(bundle, "rootfs")), {
-      ...gatherMachineFacts(layout),
-      devices: [],
-      localSeccomp: undefined,
-    });
+    const container = { ...plainContainer, id, rootfs: join(bundle, "rootfs"), args: [missingProgram] };
+    const facts = { ...gatherMachineFacts(layout), devices: [], localSeccomp: undefined };
+    const config = buildOciConfig(container, facts);
     await writeFile(join(bundle, "config.json"), JSON.stringify(config));
     const args = ["--root", join(bundle, "state"), "run", "--bundle", bundle, id];
     const { output: said } = await runQuietly(path, args, { timeoutMs: 20_000 });
@@ -51,38 +49,4 @@ export async function probeOciRuntime(options: {
     await removeCgroup(layout, containerCgroup("", id), clock);
     await rm(bundle, { recursive: true, force: true });
   }
-}
-
-function probeSpec(id: string, rootfs: string): ContainerSpec {
-  return {
-    id,
-    rootfs,
-    readonlyRootfs: false,
-    args: [missingProgram],
-    env: [],
-    workingDir: "/",
-    user: { uid: 0, gid: 0, additionalGids: [] },
-    hostname: "",
-    mounts: [],
-    devices: [],
-    namespaces: { network: "host", ipc: "new", uts: "new", pid: "new" },
-    cgroupParent: "",
-    resources: {},
-    security: {
-      privileged: false,
-      capabilities: { add: [], drop: [] },
-      noNewPrivileges: false,
-      maskedPaths: [],
-      readonlyPaths: [],
-      seccomp: { kind: "runtimeDefault" },
-      apparmorProfile: undefined,
-    },
-    sysctls: {},
-    oomScoreAdj: undefined,
-    terminal: false,
-    stdin: false,
-    stdinOnce: false,
-    logPath: "",
-    annotations: {},
-  };
 }
