@@ -1,168 +1,92 @@
-import { setMaxListeners } from "node:events";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Pod } from "../../src/api/objects.ts";
-import type { Client } from "../../src/client/client.ts";
-import { createEventRecorder, type RunningEventRecorder } from "../../src/client/event-recorder.ts";
-import type { CriClient } from "../../src/cri/cri-client.ts";
-import { defaultKubeletConfiguration } from "../../src/kubelet/configuration/kubelet-configuration.ts";
-import { createImagePuller } from "../../src/kubelet/image/create-image-puller.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
+import { loadKubeconfig } from "../../src/client/cluster-access.ts";
+import { createClient } from "../../src/client/create-client.ts";
+import { costOf, type ProcessCost } from "./child-process.ts";
+import { createLeanTransport } from "./lean-transport.ts";
+import { type StormCounts, type StormNodes, startStormNodes } from "./storm-nodes.ts";
 
 interface Storm {
-  readonly client: Client;
+  readonly kubeconfig: string;
   readonly nodes: number;
   readonly pullsPerNode: number;
-  readonly withProgress: boolean;
+  readonly reportSeconds: number;
+  readonly processes: number;
+  /** That the nodes of a process share. */
+  readonly connections: number;
 }
 
-export interface RunningStorm {
-  /** Events that kubelets wanted to be written, and those that they gave up. */
-  readonly counts: () => { readonly recorded: number; readonly progress: number; readonly dropped: number };
-  /** Until the events that every pull begins with are written, and the first of those that tell how far one is. */
-  settled(): Promise<void>;
+/** What a process that plays nodes is told to play. */
+type Part = Omit<StormNodes, "client"> & Pick<Storm, "kubeconfig" | "connections">;
+
+export interface RunningStorm extends ProcessCost {
+  readonly counts: () => StormCounts;
+  /** From here on runtimes say how far pulls are. */
+  report(): void;
   stop(): Promise<void>;
 }
 
-/**
- * A pull here reports once in so many seconds, half of a node's each second; real ones all report each second. The API
- * server does not see the difference: a node may tell of one pull a second, and always has one that asks to.
- */
-const reportEverySeconds = 2;
-const total = 64 * 2 ** 30;
+/** A pull takes 11 kB, most of it for the calls that wait for its end: more than Node allows for 300,000 of them. */
+const heapMegabytes = 8_192;
 
-/** The image pullers and event recorders of so many kubelets, real ones, with runtimes whose pulls never end. */
-export function startPullStorm({ client, nodes, pullsPerNode, withProgress }: Storm): RunningStorm {
-  let written = 0;
-  const counting: Pick<Client, "create" | "patch"> = {
-    patch: client.patch,
-    async create(resource, object, options) {
-      const created = await client.create(resource, object, options);
-      written++;
-      return created;
-    },
-  };
-  const stop = new AbortController();
-  const beats = createBeats(stop.signal);
-  // One for each node: adding a listener to a signal takes the longer the more it has.
-  const stops: AbortController[] = [];
-  let recorded = 0;
-  let progress = 0;
-  const recorders: RunningEventRecorder[] = [];
-  const running: Promise<unknown>[] = [];
-  for (let node = 0; node < nodes; node++) {
-    const host = `node-${node}`;
-    const ending = new AbortController();
-    const { signal } = ending;
-    setMaxListeners(0, signal);
-    stops.push(ending);
-    const recorder = createEventRecorder({
-      client: counting,
-      component: "kubelet",
-      host,
-      clock: systemClock,
-      logger: silentLogger,
-    });
-    recorders.push(recorder);
-    const puller = createImagePuller({
-      cri: { images: endlessPulls(beats) },
-      getSecret: async () => undefined,
-      recorder: {
-        record(about, event) {
-          recorded++;
-          if (event.message.includes("Container image")) progress++;
-          recorder.record(about, event);
-        },
-      },
-      eventWriteMs: recorder.writeMs,
-      config: { ...defaultKubeletConfiguration, serializeImagePulls: false },
-      features: { ImagePullProgress: withProgress },
-      clock: systemClock,
-      logger: silentLogger,
-    });
-    running.push(recorder.run(signal));
-    for (let i = 0; i < pullsPerNode; i++) {
-      const pod = podOf(node, i);
-      const container = { name: "c", image: `registry.example/app-${i}:1` };
-      running.push(puller.ensureImage({ pod, container, runtimeHandler: "", signal }));
-    }
-  }
+/** Nodes in processes of their own, each of which is this program with what to play as its one argument. */
+export function startPullStorm(program: string, storm: Storm): RunningStorm {
+  const { nodes, processes, ...common } = storm;
+  const players = Array.from({ length: processes }, (_, i) => {
+    const first = (share: number) => Math.round((share * nodes) / processes);
+    return startPlayer(program, { ...common, from: first(i), to: first(i + 1) });
+  });
+  const sum = (of: (player: (typeof players)[number]) => number) =>
+    players.reduce((total, player) => total + of(player), 0);
   return {
     counts: () => ({
-      recorded,
-      progress,
-      dropped: recorders.reduce((sum, recorder) => sum + recorder.dropped(), 0),
+      written: sum(({ counts }) => counts().written),
+      progress: sum(({ counts }) => counts().progress),
+      dropped: sum(({ counts }) => counts().dropped),
     }),
-    async settled() {
-      while (written < nodes * pullsPerNode || (withProgress && progress === 0)) await delay(500);
-    },
-    async stop() {
-      for (const ending of stops) ending.abort();
-      stop.abort();
-      await Promise.allSettled(running);
-    },
+    cpuSeconds: () => sum((player) => player.cpuSeconds()),
+    residentMegabytes: () => sum((player) => player.residentMegabytes()),
+    report: () => players.forEach(({ report }) => void report()),
+    stop: async () => void (await Promise.all(players.map(({ stop }) => stop()))),
   };
 }
 
-/** One timer for all: each pull has its own second of the interval. */
-function createBeats(signal: AbortSignal) {
-  const waiting = Array.from({ length: reportEverySeconds }, () => new Set<() => void>());
-  let second = 0;
-  const timer = setInterval(() => {
-    const turn = waiting[second++ % reportEverySeconds];
-    const woken = [...(turn ?? [])];
-    turn?.clear();
-    for (const wake of woken) wake();
-  }, 1_000);
-  signal.addEventListener(
-    "abort",
-    () => {
-      clearInterval(timer);
-      for (const turn of waiting) for (const wake of turn) wake();
-    },
-    { once: true },
-  );
-  let pulls = 0;
-  return () => {
-    const turn = waiting[pulls++ % reportEverySeconds];
-    return () => new Promise<void>((resolve) => turn?.add(resolve));
-  };
-}
-
-function endlessPulls(beats: () => () => Promise<void>): CriClient["images"] {
-  const images: Partial<CriClient["images"]> = {
-    imageStatus: async () => ({ image: undefined, info: {} }),
-    pullImage: (_request, call) => aborted(call?.signal),
-    async *pullImageWithProgress(_request, call) {
-      const nextBeat = beats();
-      for (let offset = 2 ** 20; ; offset += 100 * 2 ** 20) {
-        yield {
-          imageRef: "",
-          offset: { value: BigInt(offset) },
-          total: { value: BigInt(total) },
-          details: [],
-        };
-        await nextBeat();
-        call?.signal?.throwIfAborted();
-      }
-    },
-  };
-  return images as CriClient["images"];
-}
-
-/** Rejects when its caller gives up. */
-function aborted(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_, reject) =>
-    signal?.addEventListener("abort", () => reject(signal.reason), { once: true }),
-  );
-}
-
-function podOf(node: number, index: number): Pod {
-  const name = `storm-${node}-${index}`;
+function startPlayer(program: string, part: Part) {
+  const execArgv = [...process.execArgv, `--max-old-space-size=${heapMegabytes}`];
+  const child: ChildProcess = fork(program, ["--play", JSON.stringify(part)], { execArgv });
+  let latest: StormCounts = { written: 0, progress: 0, dropped: 0 };
+  child.on("message", (counts: StormCounts) => {
+    latest = counts;
+  });
   return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name, namespace: "default", uid: `uid-${name}` },
-    spec: { containers: [] },
+    ...costOf(child.pid ?? 0),
+    counts(): StormCounts {
+      const end = child.exitCode ?? child.signalCode;
+      if (end !== null) throw new Error(`a process that plays nodes ended with ${end}`);
+      return latest;
+    },
+    report: () => child.send("report"),
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
   };
+}
+
+/** The other side of it: plays until its parent ends it, or is gone. */
+export async function playNodes(argument: string): Promise<void> {
+  const exitWithoutParent = (error: Error | null) => void (error && process.exit());
+  process.on("disconnect", () => process.exit());
+  const { kubeconfig, connections, ...part }: Part = JSON.parse(argument);
+  const access = await loadKubeconfig(kubeconfig);
+  const client = createClient({ transport: createLeanTransport(access, connections) });
+  const nodes = await startStormNodes({ ...part, client });
+  process.on("message", nodes.report);
+  for (;;) {
+    process.send?.(nodes.counts(), undefined, undefined, exitWithoutParent);
+    await delay(200);
+  }
 }

@@ -108,6 +108,7 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
   });
   const images = createImagePuller({
     ...common,
+    nodeName,
     recorder,
     eventWriteMs: recorder.writeMs,
     getSecret: objects.getSecret,

@@ -27,8 +27,10 @@ export interface ImagePullerOptions {
   /** Undefined when there is no such secret. */
   readonly getSecret: SecretGetter;
   readonly recorder: EventRecorder;
+  /** Its name sets its progress events apart from those of other nodes. */
+  readonly nodeName: string;
   /** How long an event takes to be written at the moment: progress is told less often when they take long. */
-  readonly eventWriteMs?: () => number;
+  readonly eventWriteMs: () => number;
   readonly config: Pick<
     KubeletConfiguration,
     "serializeImagePulls" | "maxParallelImagePulls" | "imagePullProgress" | "noProgressTimeoutSeconds"
@@ -57,7 +59,7 @@ export function createImagePuller(options: ImagePullerOptions): ImagePuller {
     clock,
     board,
     every,
-    mayTell: createProgressPace(options.eventWriteMs ?? (() => 0)),
+    turn: createProgressPace(options),
     runtimePull,
   };
 

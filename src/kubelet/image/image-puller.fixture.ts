@@ -75,6 +75,8 @@ export function setUpPuller(runtime: FakeRuntime = {}, options: Partial<ImagePul
         events.push(`${type} ${reason} ${message}${fieldPath ? ` ${fieldPath}` : ""}`),
     },
     config: defaultKubeletConfiguration,
+    nodeName: "node-1",
+    eventWriteMs: () => 0,
     features: { ImagePullProgress: true },
     clock,
     logger: silentLogger,

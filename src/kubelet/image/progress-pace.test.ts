@@ -1,44 +1,55 @@
 import { expect, test } from "vitest";
+import { createManualClock } from "../../lib/manual-clock.ts";
+import { phaseOf } from "./decide-turn.ts";
 import { createProgressPace } from "./progress-pace.ts";
 
-const [a, b, c] = [{}, {}, {}];
+function setUp() {
+  const clock = createManualClock();
+  const server = { writeMs: 0 };
+  const turn = createProgressPace({ nodeName: "node-1", eventWriteMs: () => server.writeMs, clock });
+  const told: string[] = [];
+  const phaseMs = phaseOf("node-1") % 1_000;
+  /** Asks for a turn; calls it off with what it returns. */
+  const ask = (name: string) => {
+    const stop = new AbortController();
+    void turn(stop.signal).then(
+      () => told.push(`${name} ${clock.now() - phaseMs}`),
+      (reason) => told.push(`${name}: ${reason}`),
+    );
+    return (reason: string) => stop.abort(reason);
+  };
+  return { clock, server, ask, told };
+}
 
-test("one at a time, in the order in which they began to wait", () => {
-  const mayTell = createProgressPace(() => 0);
-  expect(mayTell(a, 0)).toBe(true);
-  expect([b, c, a].map((pull) => mayTell(pull, 500))).toEqual([false, false, false]);
-  expect([a, b, c].map((pull) => mayTell(pull, 1_000))).toEqual([false, true, false]);
-  expect([a, b, c].map((pull) => mayTell(pull, 2_000))).toEqual([false, false, true]);
-  expect([a, b, c].map((pull) => mayTell(pull, 3_000))).toEqual([true, false, false]);
+test("one at a time, in the order in which they came", async () => {
+  const { clock, ask, told } = setUp();
+  for (const name of ["a", "b", "c"]) ask(name);
+  await clock.advance(2_500);
+  ask("a");
+  await clock.advance(10_000);
+  ask("d");
+  await clock.advance(1_000);
+  expect(told).toEqual(["a 0", "b 1000", "c 2000", "a 3000", "d 12000"]);
 });
 
-test("one that asks no more holds nobody up", () => {
-  const mayTell = createProgressPace(() => 0);
-  expect(mayTell(a, 0)).toBe(true);
-  expect(mayTell(b, 500)).toBe(false);
-  expect(mayTell(c, 1_500)).toBe(false);
-  expect(mayTell(c, 2_500)).toBe(false);
-  expect(mayTell(c, 3_500)).toBe(true);
+test("one that ends leaves its place to the next", async () => {
+  const { clock, ask, told } = setUp();
+  const [endFirst, endSecond] = [ask("a"), ask("b")];
+  ask("c");
+  endSecond("ended");
+  endFirst("ended");
+  await clock.advance(1_000);
+  expect(told).toEqual(["b: ended", "a: ended", "c 0"]);
 });
 
-test("reports that come more seldom are told of all the same", () => {
-  const pulls = Array.from({ length: 60 }, () => ({}));
-  const mayTell = createProgressPace(() => 0);
-  // Six of them each second, so that each asks every ten.
-  const toldAt = Array.from({ length: 60 }, (_, second) => second).filter((second) => {
-    const turn = (second % 10) * 6;
-    const answers = pulls.slice(turn, turn + 6).map((pull) => mayTell(pull, 1_000 * second));
-    return answers.includes(true);
-  });
-  expect(toldAt.slice(0, 5)).toEqual([0, 4, 8, 12, 16]);
-});
-
-test("a server that is slow to take events is told less", () => {
-  let writeMs = 500;
-  const mayTell = createProgressPace(() => writeMs);
-  expect(mayTell(a, 0)).toBe(true);
-  expect(mayTell(a, 9_999)).toBe(false);
-  expect(mayTell(a, 10_000)).toBe(true);
-  writeMs = 10;
-  expect(mayTell(a, 11_000)).toBe(true);
+test("a server that becomes slow while a pull waits is told less", async () => {
+  const { clock, server, ask, told } = setUp();
+  ask("a");
+  ask("b");
+  await clock.advance(1_000);
+  server.writeMs = 600;
+  await clock.advance(1_000);
+  expect(told).toEqual(["a 0"]);
+  await clock.advance(12_000);
+  expect(told).toHaveLength(2);
 });

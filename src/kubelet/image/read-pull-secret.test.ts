@@ -20,6 +20,7 @@ test.each([
     json({ auths: { "quay.io": { auth: base64("u:p:q").replace(/=+$/, "") } } }),
     [{ server: "quay.io", login }],
   ],
+  [json({ auths: { "quay.io": { auth: "dTp\r\nwOnE=\n \n" } } }), [{ server: "quay.io", login }]],
   [json({ auths: { "quay.io": { username: "u", password: "p:q" } } }), [{ server: "quay.io", login }]],
   [json({ auths: { "quay.io": { username: "x", auth: base64("u:p:q") } } }), [{ server: "quay.io", login }]],
   [json({ auths: { "quay.io": {} } }), [{ server: "quay.io", login: { username: "", password: "" } }]],
@@ -45,6 +46,8 @@ test.each([
   [json({ auths: { "quay.io": "x" } }), noLogin],
   [json({ auths: { "quay.io": { auth: "%%%" } } }), noLogin],
   [json({ auths: { "quay.io": { auth: base64("no colon") } } }), noLogin],
+  // As large as a secret may be, and read in no time.
+  [json({ auths: { "quay.io": { auth: `${"\n".repeat(500_000)}%` } } }), noLogin],
   [json({ auths: { "quay.io": { username: 5 } } }), noLogin],
 ])("a malformed secret is named (%#)", (given, message) => {
   expect(() => readPullSecret(given)).toThrow(message);

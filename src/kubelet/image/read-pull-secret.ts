@@ -34,8 +34,10 @@ function readLogin(entry: unknown): RegistryLogin | undefined {
   if (typeof username !== "string" || typeof password !== "string" || typeof auth !== "string")
     return undefined;
   if (auth === "") return { username, password };
-  if (!/^[A-Za-z0-9+/\r\n]+={0,2}\s*$/.test(auth)) return undefined;
-  const decoded = Buffer.from(auth, "base64").toString("utf8");
+  // Without line ends first: an expression that allows for them could be kept busy for minutes.
+  const text = auth.replaceAll(/[\r\n]/g, "").trimEnd();
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
+  const decoded = Buffer.from(text, "base64").toString("utf8");
   const colon = decoded.indexOf(":");
   return colon === -1 ? undefined : { username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }

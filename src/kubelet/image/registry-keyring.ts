@@ -22,7 +22,9 @@ export function findLogins(repository: string, entries: readonly KeyringEntry[])
   const byKey = new Map<string, RegistryLogin[]>();
   for (const { server, login } of entries) {
     const key = keyOf(server);
-    byKey.set(key, [...(byKey.get(key) ?? []), login]);
+    const logins = byKey.get(key);
+    if (logins) logins.push(login);
+    else byKey.set(key, [login]);
   }
   const keys = [...byKey.keys()].sort((a, b) => (a < b ? 1 : a > b ? -1 : 0));
   const found = keys.filter((key) => matches(key, repository)).flatMap((key) => byKey.get(key) ?? []);

@@ -31,6 +31,40 @@ test("3542-6 events at the interval, and only then", async () => {
   });
 });
 
+test("3542-6 a pull that ends before its turn waits for nothing, and is told of no more", async () => {
+  const { ensure, events, clock } = setUpPuller({ reports: reports.slice(0, 30) });
+  const pulling = ensure();
+  await clock.advance(30_000);
+  await pulling;
+  await clock.advance(60_000);
+  expect(clock.sleeping()).toBe(0);
+  expect(events).toEqual([
+    'Normal Pulling Pulling image "app" spec.containers{web}',
+    'Normal Pulled Successfully pulled image "app" in 30s (30s including waiting). Image size: 0 bytes. spec.containers{web}',
+  ]);
+});
+
+test("3542-11 nodes that pull at the same instants tell of it within a second, each at its own", async () => {
+  const toldAt = await Promise.all(
+    ["node-1", "node-2", "node-3"].map(async (nodeName) => {
+      const times: number[] = [];
+      const record = (_about: unknown, { message }: { message: string }) => {
+        if (message.includes("Container image")) times.push(clock.now() - Date.parse("2030-01-01"));
+      };
+      const { ensure, clock } = setUpPuller({ reports }, { nodeName, recorder: { record } });
+      const pulling = ensure();
+      await clock.advance(70_000);
+      await pulling;
+      return times;
+    }),
+  );
+  expect(toldAt).toEqual([
+    [30_526, 60_526],
+    [30_703, 60_703],
+    [30_186, 60_186],
+  ]);
+});
+
 test("3542-6 by size", async () => {
   const config = {
     ...defaultKubeletConfiguration,

@@ -32,8 +32,8 @@ export interface TrackedPullOptions {
   readonly board: ProgressBoard;
   /** When the pod's events tell of it. */
   readonly every: ImagePullProgress;
-  /** Whether the node may tell of this one of its pulls now; having been asked, it has. */
-  readonly mayTell: (pull: object, now: number) => boolean;
+  /** Until the node may tell of one of its pulls. */
+  readonly turn: (signal: AbortSignal) => Promise<void>;
   readonly runtimePull: (call: RuntimePullCall) => Promise<string>;
 }
 
@@ -42,8 +42,8 @@ export async function trackedPull(
   options: TrackedPullOptions,
   { logins, ...pull }: Pull & { logins: readonly RegistryLogin[] },
 ): Promise<Pulled> {
-  const { clock, board, every, mayTell } = options;
-  const { pod, container, image, say } = pull;
+  const { clock, board } = options;
+  const { pod, container, image } = pull;
   const startedAt = clock.now();
   const posted = board.post(pod.metadata.uid ?? "", {
     image,
@@ -53,22 +53,49 @@ export async function trackedPull(
     total: 0,
     layers: [],
   });
-  let told: LastTold = { atMs: startedAt, offset: 0 };
-  function onReport(report: PullReport): void {
+  const events = startTelling(options, pull);
+  const onReport = (report: PullReport) => {
     posted.update(report);
-    const now = clock.now();
-    // The next login, or a server that began anew, starts from nothing.
-    if (report.offset < told.offset) told = { ...told, offset: report.offset };
-    if (!isEventDue(every, told, { ...report, now }) || !mayTell(posted, now)) return;
-    told = { atMs: now, offset: report.offset };
-    say("Normal", "Pulling", progressMessage(image, report));
-  }
+    events.onReport(report);
+  };
   try {
     const imageRef = await tryLogins(options, { ...pull, logins, onReport });
     return { imageRef, sizeBytes: await sizeOf(options, pull), tookMs: clock.now() - startedAt };
   } finally {
     posted.remove();
+    await events.end();
   }
+}
+
+/** Tells of a pull in its pod's events, when that is due and the node's turn has come. The pull waits for neither. */
+function startTelling({ clock, every, turn }: TrackedPullOptions, { image, say }: Pull) {
+  let latest = { offset: 0, total: 0, now: clock.now() };
+  let told: LastTold = { atMs: latest.now, offset: 0 };
+  let telling: Promise<void> | undefined;
+  const ended = new AbortController();
+
+  async function tellInTurn(due: LastTold): Promise<void> {
+    await turn(ended.signal).catch(() => {});
+    telling = undefined;
+    // Meanwhile the pull may have ended, come to its last byte or begun anew.
+    if (ended.signal.aborted || !isEventDue(every, told, latest)) return;
+    // The next interval begins where this one ended, however long its turn took to come.
+    told = due;
+    say("Normal", "Pulling", progressMessage(image, latest));
+  }
+
+  return {
+    onReport({ offset, total }: PullReport): void {
+      latest = { offset, total, now: clock.now() };
+      // The next login, or a server that began anew, starts from nothing.
+      if (offset < told.offset) told = { ...told, offset };
+      if (isEventDue(every, told, latest)) telling ??= tellInTurn({ atMs: latest.now, offset });
+    },
+    end(): Promise<void> | undefined {
+      ended.abort();
+      return telling;
+    },
+  };
 }
 
 /** One login after the other; without one where there is none. */

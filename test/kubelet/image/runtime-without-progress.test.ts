@@ -68,6 +68,8 @@ test("3542-7 falls back to PullImage, remembers it, and says so once", async () 
     getSecret: async () => undefined,
     recorder: { record: (_about, { reason, message }) => events.push(`${reason} ${message}`) },
     config: defaultKubeletConfiguration,
+    nodeName: "node-1",
+    eventWriteMs: () => 0,
     features: { ImagePullProgress: true },
     clock: systemClock,
     logger: createLogger({ format: "json", level: "info", destination: { write: (line) => log.push(line) } }),
