@@ -1,5 +1,15 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { reconciledState } from "./reconcile.ts";
+import { PodSandboxConfig } from "../cri/generated/cri.ts";
+import { createLogger } from "../lib/logger.ts";
+import { createManualClock } from "../lib/manual-clock.ts";
+import type { Driver } from "./driver/driver.ts";
+import type { Images } from "./image/images.ts";
+import type { Network } from "./network/network.ts";
+import { reconcile, reconciledState } from "./reconcile.ts";
+import { openRuntimeState } from "./state/runtime-state.ts";
 
 const exit = { kind: "exited", exitCode: 3, startedAt: 10, finishedAt: 20, oomKilled: false } as const;
 const ended = {
@@ -37,4 +47,45 @@ test("a container that is gone has ended, nobody knows how", () => {
     finishedAt: 99,
     reason: "Unknown",
   });
+});
+
+test("a sandbox that cannot be released keeps none of the others from it, and the daemon from nothing", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "kindling-reconcile-"));
+  const released: string[] = [];
+  const log: string[] = [];
+  const driver: Pick<Driver, "list" | "remove"> = {
+    list: async () => [],
+    async remove(id) {
+      if (id === "stuck") throw new Error("it is busy");
+    },
+  };
+  const network: Pick<Network, "list" | "detach"> = {
+    list: async () => [],
+    detach: async (id) => void released.push(id),
+  };
+  const state = await openRuntimeState(
+    {
+      dataDir,
+      driver: driver as Driver,
+      network: network as Network,
+      images: {} as Images,
+      handlers: [],
+      clock: createManualClock(),
+      logger: createLogger({
+        format: "json",
+        level: "error",
+        destination: { write: (line) => log.push(line) },
+      }),
+    },
+    new AbortController().signal,
+  );
+  for (const id of ["stuck", "other"]) {
+    const config = PodSandboxConfig.fromPartial({});
+    await state.sandboxes.put({ id, config, runtimeHandler: "", createdAt: 0, state: { kind: "notReady" } });
+  }
+  await reconcile(state);
+  expect(released).toEqual(["other"]);
+  expect(log.join()).toMatch(/stuck.*it is busy/);
+  expect(state.sandboxes.list()).toHaveLength(2);
+  await rm(dataDir, { recursive: true });
 });

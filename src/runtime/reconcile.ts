@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { discardContainer } from "./container/make-container.ts";
 import { exitedState, watchExit } from "./container/watch-exit.ts";
 import type { ContainerState } from "./driver/driver.ts";
+import { endLeftoverProcesses } from "./network/end-leftover-processes.ts";
 import { isPinned } from "./network/pin-namespaces.ts";
 import { releaseAbandoned } from "./network/release-abandoned.ts";
 import { discardSandbox, releaseSandbox } from "./sandbox/release-sandbox.ts";
@@ -24,9 +25,18 @@ export async function reconcile(state: RuntimeState): Promise<void> {
   for (const sandbox of sandboxes.list()) {
     if (sandbox.state.kind === "making") await forget(state, "sandbox", sandbox.id);
   }
-  await Promise.all(containers.list().map((container) => catchUp(state, container)));
-  await Promise.all(sandboxes.list().map((sandbox) => checkSandbox(state, sandbox)));
+  await Promise.all(
+    containers.list().map((container) => keepStarting(state, container.id, catchUp(state, container))),
+  );
+  await Promise.all(
+    sandboxes.list().map((sandbox) => keepStarting(state, sandbox.id, checkSandbox(state, sandbox))),
+  );
   await discardUnknown(state);
+}
+
+/** One that cannot be put in order keeps the daemon from serving none of the others; whoever removes it tries again. */
+async function keepStarting({ logger }: RuntimeState, id: string, work: Promise<void>): Promise<void> {
+  await work.catch((error: unknown) => logger.error("cannot put in order what was left", { id, error }));
 }
 
 /** Exported for its test: what a record becomes in the light of what the driver knows. */
@@ -67,7 +77,8 @@ async function catchUp(state: RuntimeState, container: ContainerRecord): Promise
 async function checkSandbox(state: RuntimeState, sandbox: SandboxRecord): Promise<void> {
   const { id } = sandbox;
   if (sandbox.state.kind !== "ready") {
-    // The daemon may have ended in the middle of stopping it.
+    // The daemon may have ended in the middle of stopping it, and what it ran for that may still be at work.
+    await endLeftoverProcesses(id);
     await releaseSandbox(state, id);
     return;
   }

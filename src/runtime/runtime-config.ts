@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import { formatImageName } from "../lib/image-name.ts";
 import { isMapping } from "../lib/is-mapping.ts";
@@ -39,7 +38,7 @@ export const runtimeConfigFields = [
   {
     name: "mirrors",
     meaning:
-      "By registry, the mirrors that are asked first, in order: `docker.io: [https://mirror.example.com]`.",
+      "By registry, the mirrors that are asked first, in order: `docker.io: [https://mirror.example.com]`. Each request tells them the registry (`?ns=docker.io`), as containerd does.",
   },
   { name: "plainHttp", meaning: "Registries that are spoken to without TLS, beside those on loopback." },
   {
@@ -59,13 +58,6 @@ export const runtimeConfigFields = [
 ] as const;
 
 const fieldNames: readonly string[] = runtimeConfigFields.map(({ name }) => name);
-
-export async function loadRuntimeConfig(file: string): Promise<RuntimeConfig> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new Error(error.code === "ENOENT" ? `${file} does not exist` : `${file}: ${error.message}`);
-  });
-  return parseRuntimeConfig(text, file);
-}
 
 export function parseRuntimeConfig(text: string, file: string): RuntimeConfig {
   const refuse = (why: string) => new Error(`${file}: ${why}`);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../lib/clock.ts";
@@ -28,10 +29,12 @@ export interface RuntimeOptions {
   /** Of the operator: registries, handlers. */
   readonly config?: RuntimeConfig;
   readonly network?: Pick<NetworkOptions, "wanted" | "cniConfDir" | "bridge" | "subnet">;
+  /** Ends a start that is under way, with its reason; what has started is closed. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RunningRuntime {
-  readonly driver: { readonly name: string; readonly reason: string };
+  readonly driver: { readonly name: string; readonly program?: string; readonly reason: string };
   readonly network: { readonly name: string; readonly reason: string };
   /** Stops serving. Containers go on; the next start takes them over. */
   close(): Promise<void>;
@@ -39,12 +42,14 @@ export interface RunningRuntime {
 
 /** The whole runtime: parts chosen for this machine, yesterday's state put in order, then calls are served. */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
-  const { dataDir, listen, logger, clock = systemClock, config = noConfig } = options;
+  const { dataDir, listen, logger, clock = systemClock, config = noConfig, signal } = options;
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   // For all that is run from here on, by name: shells and their scripts too.
   process.env.PATH = searchPath();
   const claim = await claimDataDir(dataDir);
   const stopping = new AbortController();
+  // The wait for each container's end listens to it.
+  setMaxListeners(0, stopping.signal);
   // In the order in which they are closed.
   const opened: { close(): Promise<void> }[] = [{ close: () => claim.release() }];
   const close = async () => {
@@ -62,8 +67,8 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     });
     opened.unshift(images);
     const [chosenDriver, chosenNetwork] = await Promise.all([
-      chooseDriver({ dataDir: join(dataDir, "driver"), logger, wanted: options.driver, clock }),
-      chooseNetwork({ dataDir, logger, ...options.network }),
+      chooseDriver({ dataDir: join(dataDir, "driver"), logger, wanted: options.driver, clock, signal }),
+      chooseNetwork({ dataDir, logger, clock, ...options.network }),
     ]);
     const { network } = chosenNetwork;
     const handlers = await openHandlers({
@@ -72,6 +77,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       clock,
       standard: chosenDriver.driver,
       wanted: config.handlers,
+      signal,
     });
     const driver = createHandlerDriver(chosenDriver.driver, workingDrivers(handlers));
     opened.unshift(driver, network);
@@ -80,6 +86,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       stopping.signal,
     );
     await reconcile(state);
+    signal?.throwIfAborted();
     opened.unshift(await serveControl(dataDir, images));
     const server = await serveCri(state, {
       listen,
@@ -95,7 +102,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       },
     });
     return {
-      driver: { name: driver.name, reason: chosenDriver.reason },
+      driver: { name: driver.name, program: chosenDriver.program, reason: chosenDriver.reason },
       network: { name: network.name, reason: chosenNetwork.reason },
       close,
     };

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -39,7 +40,8 @@ function leavesNothing(driver: "oci" | "host"): void {
     const endpoint = `unix://${join(directory, "cri.sock")}`;
     const client = connectCri(endpoint);
     const ids = new Set<string>();
-    let daemon = await startDaemon({ dataDir, endpoint, driver });
+    const said: string[] = [];
+    let daemon = await startDaemon({ dataDir, endpoint, driver, said });
     await buildBusybox({ dataDir, directory });
 
     // It shows what is there, or it would show nothing afterwards either.
@@ -63,13 +65,15 @@ function leavesNothing(driver: "oci" | "host"): void {
         }),
       );
       await Promise.race([work, delay(200 + Math.random() * most.lifeMs)]);
+      const gone = once(daemon, "exit");
       daemon.kill("SIGKILL");
       kills++;
       life.abort();
-      await work;
+      // Until it has died the directory is still its own.
+      await Promise.all([work, gone]);
       // Also pods whose making the kill cut off, and whose ids nobody was told.
       for (const id of (await networkNotes(dataDir)).podIds) ids.add(id);
-      daemon = await startDaemon({ dataDir, endpoint, driver });
+      daemon = await startDaemon({ dataDir, endpoint, driver, said });
     }
 
     const { items } = await client.runtime.listPodSandbox({ filter: undefined });
@@ -83,6 +87,7 @@ function leavesNothing(driver: "oci" | "host"): void {
     client.close();
     console.log(`${driver}: ${done} operations, ${kills} kills, ${ids.size} objects`);
     expect(done).toBeGreaterThanOrEqual(operations);
+    expect(said.join("")).not.toContain("MaxListenersExceededWarning");
     await expect
       .poll(() => findTraces({ dataDir, ids: [...ids], bridges }))
       .toEqual({ mounts: [], processes: [], cgroups: [], interfaces: [] });
@@ -101,8 +106,9 @@ async function startDaemon(options: {
   dataDir: string;
   endpoint: string;
   driver: string;
+  said: string[];
 }): Promise<ChildProcess> {
-  const { dataDir, endpoint, driver } = options;
+  const { dataDir, endpoint, driver, said } = options;
   const args = [
     "runtime",
     "--data-dir",
@@ -115,10 +121,14 @@ async function startDaemon(options: {
     "warn",
   ];
   const child = spawn(process.execPath, [await kindlingProgram(), ...args], {
-    stdio: ["ignore", "pipe", process.env.KINDLING_TEST_LOG ? "inherit" : "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  child.stderr?.on("data", (chunk) => {
+    if (process.env.KINDLING_TEST_LOG) process.stderr.write(chunk);
+    said.push(String(chunk));
   });
   await new Promise<void>((resolve, reject) => {
-    child.once("exit", (code) => reject(new Error(`the daemon ended with ${code}`)));
+    child.once("exit", (code) => reject(new Error(`the daemon ended with ${code}: ${said.join("")}`)));
     child.stdout?.on("data", (chunk) => {
       if (String(chunk).includes("CRI at")) resolve();
     });

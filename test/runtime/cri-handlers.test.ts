@@ -39,7 +39,7 @@ describeWithTool("busybox", "RuntimeClass handlers", () => {
     });
 
     test("a pod's containers are made by its handler's runtime, and stay with it over a restart", async () => {
-      const command = ["sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.05; done"];
+      const command = ["sh", "-c", "trap 'exit 7' TERM; echo > /ready; while :; do sleep 0.05; done"];
       const pods = [await run("light"), await run("second"), await run("")];
       const ids = await Promise.all(pods.map((pod) => runContainer(runtime.client, pod, { command })));
       expect(await containersOf("light", "host")).toEqual([ids[0]]);
@@ -47,6 +47,7 @@ describeWithTool("busybox", "RuntimeClass handlers", () => {
       await runtime.restart();
       for (const id of ids) {
         expect(await execIn(runtime.client, id, "echo $((6 * 7))")).toMatchObject({ stdout: "42\n" });
+        await expect.poll(async () => (await execIn(runtime.client, id, "test -e /ready")).exitCode).toBe(0);
         await runtime.client.runtime.stopContainer({ containerId: id, timeout: 10n });
         expect(await untilExited(runtime.client, id)).toMatchObject({ exitCode: 7 });
       }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { status as codes } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
 import { ContainerState, PodSandboxState } from "../../src/cri/generated/cri.ts";
-import { describeWithDrivers, sleepy } from "../support/cri-drivers.ts";
+import { describeWithDrivers } from "../support/cri-drivers.ts";
 import {
   containerConfig,
   execIn,
@@ -21,6 +21,9 @@ const listening = {
 };
 
 describeWithDrivers("CRI: the life of sandboxes and containers", ({ driver, client, runtime }) => {
+  const untilReady = (containerId: string) =>
+    expect.poll(async () => (await execIn(client(), containerId, "test -e /ready")).exitCode).toBe(0);
+
   test("runtime info: version, conditions, handlers, verbose reasons", async () => {
     const version = await client().runtime.version({ version: "0.1.0" });
     expect(version).toMatchObject({ runtimeName: "kindling", runtimeApiVersion: "v1" });
@@ -111,11 +114,7 @@ describeWithDrivers("CRI: the life of sandboxes and containers", ({ driver, clie
     });
     expect(containers.map(({ id }) => id)).toEqual([containerId]);
 
-    await expect
-      .poll(async () => (await execIn(client(), containerId, "test -e /ready")).exitCode, {
-        timeout: 20_000,
-      })
-      .toBe(0);
+    await untilReady(containerId);
     for (let i = 0; i < 2; i++) await client().runtime.stopContainer({ containerId, timeout: 10n });
     expect(await statusOf(client(), containerId)).toMatchObject({
       state: ContainerState.CONTAINER_EXITED,
@@ -129,8 +128,9 @@ describeWithDrivers("CRI: the life of sandboxes and containers", ({ driver, clie
 
   test("a container that ignores its stop signal is killed when the time is over", async () => {
     const sandbox = await runSandbox(client());
-    const command = ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"];
+    const command = ["sh", "-c", "trap '' TERM; echo > /ready; while :; do sleep 0.05; done"];
     const containerId = await runContainer(client(), sandbox, { command });
+    await untilReady(containerId);
     await client().runtime.stopContainer({ containerId, timeout: 1n });
     expect((await statusOf(client(), containerId)).exitCode).toBe(137);
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
@@ -154,7 +154,7 @@ describeWithDrivers("CRI: the life of sandboxes and containers", ({ driver, clie
 
   test("a restart of the daemon: containers go on, exit codes are kept", async () => {
     const sandbox = await runSandbox(client());
-    const running = await runContainer(client(), sandbox, sleepy);
+    const running = await runContainer(client(), sandbox, listening);
     const ending = await runContainer(client(), sandbox, {
       metadata: { name: "ending", attempt: 0 },
       command: ["sh", "-c", "sleep 0.3; exit 9"],
@@ -163,6 +163,7 @@ describeWithDrivers("CRI: the life of sandboxes and containers", ({ driver, clie
     expect((await statusOf(client(), running)).state).toBe(ContainerState.CONTAINER_RUNNING);
     expect((await untilExited(client(), ending)).exitCode).toBe(9);
     expect((await execIn(client(), running, "echo still here")).stdout).toBe("still here\n");
+    await untilReady(running);
     await client().runtime.stopContainer({ containerId: running, timeout: 5n });
     expect((await statusOf(client(), running)).exitCode).toBe(7);
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });

@@ -31,7 +31,10 @@ describeWithDrivers("CRI: what a container shares, and what it is given", ({ cli
     const other = await runSandbox(client());
     const caller = await runContainer(client(), other, sleepy);
     const url = `http://${status?.network?.ip}:8080/index.html`;
-    expect((await execIn(client(), caller, `wget -q -O - ${url}`)).stdout).toBe("hello from a pod\n");
+    // It takes its moment until it listens.
+    await expect
+      .poll(async () => (await execIn(client(), caller, `wget -q -O - ${url}`)).stdout)
+      .toBe("hello from a pod\n");
     expect(await (await fetch(url)).text()).toBe("hello from a pod\n");
     for (const podSandboxId of [server, other]) await client().runtime.removePodSandbox({ podSandboxId });
   });
@@ -49,7 +52,9 @@ describeWithDrivers("CRI: what a container shares, and what it is given", ({ cli
     await expect
       .poll(async () => (await execIn(client(), second, "nc 127.0.0.1 9000")).stdout)
       .toBe("hello\n");
-    expect((await execIn(client(), second, "ps")).stdout.match(/trap/g)).toHaveLength(1);
+    await expect
+      .poll(async () => (await execIn(client(), second, "ps")).stdout.match(/trap/g))
+      .toHaveLength(1);
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
@@ -69,9 +74,10 @@ describeWithDrivers("CRI: what a container shares, and what it is given", ({ cli
       metadata: { name: "b", attempt: 0 },
       linux,
     });
-    const { stdout } = await execIn(client(), first, "ps");
-    expect(stdout).toContain("/pause");
-    expect(stdout).toContain("sleep 5678");
+    // Each is the runtime's own process until it has become the program.
+    const processes = async () => (await execIn(client(), first, "ps")).stdout;
+    await expect.poll(processes).toContain("sleep 5678");
+    await expect.poll(processes).toContain("/pause");
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
@@ -102,8 +108,9 @@ describeWithDrivers("CRI: what a container shares, and what it is given", ({ cli
       },
     });
     expect((await execIn(client(), strict, "id -u; id -g; id -G")).stdout).toBe("101\n300\n300\n");
-    const { stdout } = await execIn(client(), strict, "grep CapBnd /proc/1/status");
-    expect(stdout).toMatch(/0000000000000000/);
+    await expect
+      .poll(async () => (await execIn(client(), strict, "grep CapBnd /proc/1/status")).stdout)
+      .toMatch(/0000000000000000/);
     const groupAlone = runContainer(client(), sandbox, {
       ...sleepy,
       metadata: { name: "group-alone", attempt: 0 },

@@ -40,6 +40,9 @@ async function pull(
   return responses;
 }
 
+const sumOf = (details: PullImageWithProgressResponse["details"]) =>
+  details.reduce((sum, { offset }) => sum + Number(offset?.value), 0);
+
 describe("PullImageWithProgress", () => {
   test("3542-1 reports, then the reference with offset equal to total; images are as after PullImage", async () => {
     registry = await startSlowRegistry({ layerBytes: [400 * kib], pieces: 8, pauseMs: 20 });
@@ -76,19 +79,33 @@ describe("PullImageWithProgress", () => {
     expect(responses.length).toBeLessThanOrEqual(5);
   });
 
-  test("3542-3 verbose has digest, offset, total and stage of every layer; a summary has none", async () => {
-    registry = await startSlowRegistry({ layerBytes: [300 * kib, 100 * kib], pieces: 6, pauseMs: 20 });
+  test("3542-3 by size and by time: verbose has digest, offset, total and stage of every layer, a summary the sums alone", async () => {
+    registry = await startSlowRegistry({ layerBytes: [300 * kib, 100 * kib], pieces: 35, pauseMs: 100 });
     const size = { granularityType: Granularity.SIZE, interval: { value: 50n * 1_024n } };
-    const responses = await pull({ ...size, verbosity: true });
-    const details = responses.at(-1)?.details ?? [];
-    expect(details.map(({ layer, stage }) => [layer, stage])).toEqual(
-      registry.layers.map(({ digest }) => [digest, "done"]),
+    const time = { granularityType: Granularity.TIME, interval: { value: 1n } };
+    const total = registry.layers.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    // They share one download, each with reports of its own.
+    const told = await Promise.all(
+      [size, time].flatMap((every) => [true, false].map((verbosity) => pull({ ...every, verbosity }))),
     );
-    const stages = new Set(responses.flatMap((response) => response.details.map(({ stage }) => stage)));
-    expect(stages).toContain("downloading");
-    await runtime.client.images.removeImage({ image: spec() });
-    const summary = await pull({ ...size, verbosity: false });
-    expect(summary.flatMap((response) => response.details)).toEqual([]);
+    for (const [i, responses] of told.entries()) {
+      const verbose = i % 2 === 0;
+      expect(responses.length).toBeGreaterThan(2);
+      for (const { details, ...sums } of responses) {
+        expect(Number(sums.total?.value)).toBe(total);
+        expect(details.map(({ layer, total }) => [layer, Number(total?.value)])).toEqual(
+          verbose ? registry.layers.map(({ digest, bytes }) => [digest, bytes.length]) : [],
+        );
+        if (verbose) expect(sumOf(details)).toBe(Number(sums.offset?.value));
+      }
+      const offsets = responses.map(({ offset }) => Number(offset?.value));
+      expect(new Set(offsets).size).toBeGreaterThan(2);
+      expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
+      expect(offsets.at(-1)).toBe(total);
+      const stages = responses.map(({ details }) => details.map(({ stage }) => stage));
+      if (verbose) expect(stages[0]).toContain("downloading");
+      expect(stages.at(-1)).toEqual(verbose ? ["done", "done"] : []);
+    }
   });
 
   test("3542-3 forty layers: each has its stage in each report, and their figures add up to the pull's", async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { loadOrCreatePki } from "../../src/apiserver/auth/pki/pki.ts";
 import { type AuthConfig, ImageSpec, PullImageRequest } from "../../src/cri/generated/cri.ts";
 import { mediaTypes } from "../../src/runtime/registry/manifest.ts";
 import { hostPlatform } from "../../src/runtime/registry/platform.ts";
-import { loadRuntimeConfig } from "../../src/runtime/runtime-config.ts";
+import { parseRuntimeConfig } from "../../src/runtime/runtime-config.ts";
 import { type CriRuntime, startCriRuntime } from "../support/cri-runtime.ts";
 import { type FakeRegistry, layerOf, startFakeRegistry } from "../support/fake-registry.ts";
 import { describeWithTool } from "../support/tools.ts";
@@ -38,9 +38,7 @@ describeWithTool("busybox", "registries over CRI", () => {
       strange: await startFakeRegistry({ layers, tls }),
     };
     const { mirror, emptyMirror, plain, secure } = registries;
-    const file = join(folder, "config.yaml");
-    await writeFile(
-      file,
+    const runtimeConfig = parseRuntimeConfig(
       `
 mirrors:
   registry.invalid: ["http://${emptyMirror.host}", "http://${mirror.host}"]
@@ -50,8 +48,9 @@ pinnedImages: ["registry.invalid/app:v1"]
 certificateAuthorities:
   ${hostOf(secure)}: ${join(folder, "ca.crt")}
 `,
+      "config.yaml",
     );
-    runtime = await startCriRuntime({ driver: "host", runtimeConfig: await loadRuntimeConfig(file) });
+    runtime = await startCriRuntime({ driver: "host", runtimeConfig });
   });
   afterAll(async () => {
     await runtime?.stop();
@@ -74,7 +73,8 @@ certificateAuthorities:
       "registry.invalid/app:v1",
       `registry.invalid/app@${mirror.manifestDigest}`,
     ]);
-    expect(emptyMirror.requests.some(({ path }) => path === "/v2/app/manifests/v1")).toBe(true);
+    const asked = emptyMirror.requests.map(({ path }) => path);
+    expect(asked).toContain("/v2/app/manifests/v1?ns=registry.invalid");
     expect(mirror.requests.some(({ path }) => path.includes("/blobs/"))).toBe(true);
   });
 

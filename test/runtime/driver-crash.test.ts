@@ -67,13 +67,20 @@ function killedWith(
       child.kill("SIGKILL");
       await exited;
       await bench.reopen({ pauseMs: 0 });
-      const left = await bench.driver.list();
-      for (const id of left) await bench.driver.remove(id);
-      // What was on its way when we looked has had time to arrive.
-      await sleep(100);
-      expect(await bench.driver.list()).toEqual([]);
-      expect(left.flatMap((id) => bench.traces(id))).toEqual([]);
-      expect(bench.processesWith(new RegExp(`^sleep ${seconds} $`))).toEqual([]);
+      const left = new Set<string>();
+      // Again and again: what was on its way when the daemon was killed may arrive after the first look.
+      await expect
+        .poll(async () => {
+          for (const id of await bench.driver.list()) left.add(id);
+          for (const id of left) await bench.driver.remove(id);
+          await sleep(100);
+          return {
+            listed: await bench.driver.list(),
+            traces: [...left].flatMap((id) => bench.traces(id)),
+            sleepers: bench.processesWith(new RegExp(`^sleep ${seconds} $`)),
+          };
+        })
+        .toEqual({ listed: [], traces: [], sleepers: [] });
     }
   });
 }

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../src/lib/logger.ts";
+import { createManualClock, type ManualClock } from "../../src/lib/manual-clock.ts";
 import { chooseNetwork } from "../../src/runtime/network/choose-network.ts";
 import { ask, askFromInside, describeNetworking, run, serveInside } from "../support/netns.ts";
 import { testNetworkContract } from "../support/netns-contract.ts";
@@ -18,9 +19,11 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
 
   describe("on its own", () => {
     let fixture: NetworkFixture;
+    let clock: ManualClock;
     const path = process.env.PATH;
     beforeEach(async () => {
-      fixture = await openNetwork("bridge", { subnet: `${ownRange()}.0/29` });
+      clock = createManualClock();
+      fixture = await openNetwork("bridge", { subnet: `${ownRange()}.0/29`, clock });
     });
     afterEach(async () => {
       process.env.PATH = path;
@@ -96,6 +99,83 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
       const server = await serveInside(namespacePath, { port: 80, reply: "back" });
       expect(await ask("127.0.0.1", port)).toBe("back");
       await server.stop();
+    });
+
+    describe("rules that somebody takes away", () => {
+      const ownRules = async () =>
+        (await run("iptables-save")).stdout.split("\n").filter((line) => line.includes(fixture.bridge));
+      /** The bridge's alone: other tests use the same tables. */
+      async function flush({ chains }: { chains: "emptied" | "removed" }): Promise<void> {
+        const lines = (await ownRules()).filter((line) => line.startsWith("-A "));
+        const tableOf = (line: string) => (/KDL-(PORTS|OUT)-/.test(line) ? "nat" : "filter");
+        const names = (await ownRules()).flatMap((line) => /^:(\S+)/.exec(line)?.[1] ?? []);
+        const removals = [
+          ...names.map((name) => `iptables -w -t ${tableOf(name)} -F ${name}`),
+          ...lines
+            .filter((line) => !line.startsWith("-A KDL-"))
+            .map((line) => `iptables -w -t ${tableOf(line)} ${line.replace("-A", "-D")}`),
+          ...names
+            .map((name) => `iptables -w -t ${tableOf(name)} -X ${name}`)
+            .filter(() => chains === "removed"),
+        ];
+        await run("sh", ["-ec", removals.join("\n")]);
+        expect((await ownRules()).filter((line) => !line.startsWith(":"))).toEqual([]);
+      }
+      /** How often the rules were looked at since `failCall`. */
+      const looks = async () => {
+        const log = await readFile(join(fixture.options.dataDir, "tools/calls"), "utf8").catch(() => "");
+        return log.split("\n").filter((line) => line === "iptables-save").length;
+      };
+
+      test.each(["emptied", "removed"] as const)("come back with the next pod: chains %s", async (chains) => {
+        const hostPort = await ownPort();
+        const { namespacePath } = await fixture.network.attach(withPort(hostPort));
+        const before = (await ownRules()).sort();
+        await flush({ chains });
+        await clock.advance(60_000);
+        await fixture.network.attach(somePod());
+        expect((await ownRules()).sort()).toEqual(before);
+        const server = await serveInside(namespacePath, { port: 80, reply: "back" });
+        expect(await ask("127.0.0.1", hostPort)).toBe("back");
+        await server.stop();
+      });
+
+      test("come back with the status, which looks for them once a minute", async () => {
+        await fixture.network.attach(withPort(await ownPort()));
+        const before = (await ownRules()).sort();
+        await failCall(0);
+        await clock.advance(59_999);
+        for (let i = 0; i < 3; i++) expect(await fixture.network.problem()).toBeUndefined();
+        expect(await looks()).toBe(0);
+        await clock.advance(1);
+        for (let i = 0; i < 3; i++) expect(await fixture.network.problem()).toBeUndefined();
+        expect(await looks()).toBe(1);
+        await flush({ chains: "removed" });
+        await clock.advance(60_000);
+        expect(await fixture.network.problem()).toBeUndefined();
+        expect((await ownRules()).sort()).toEqual(before);
+      });
+
+      test("are told when they cannot be made again, and tried at once when asked once more", async () => {
+        await fixture.network.attach(somePod());
+        const before = (await ownRules()).sort();
+        await flush({ chains: "emptied" });
+        await clock.advance(60_000);
+        // To look, to read, to write.
+        await failCall(3);
+        expect(await fixture.network.problem()).toContain("iptables-restore");
+        await failCall(0);
+        expect(await fixture.network.problem()).toBeUndefined();
+        expect((await ownRules()).sort()).toEqual(before);
+      });
+
+      test("that cannot be looked at are no reason to refuse a pod", async () => {
+        await fixture.network.attach(somePod());
+        await clock.advance(60_000);
+        await failCall(1);
+        await fixture.network.attach(somePod());
+        expect(await looks()).toBe(1);
+      });
     });
 
     test("host ports at 127.0.0.1 do not open the host's loopback to pods", async () => {

@@ -63,7 +63,8 @@ export async function startFakeRegistry(options: FakeRegistryOptions): Promise<F
         response.end(blobs.get(manifest.digest));
         return;
       }
-      const blob = blobs.get(path.split("/").at(-1) ?? "");
+      // As registries do that do not know what they are asked with.
+      const blob = blobs.get(path.replace(/\?.*$/, "").split("/").at(-1) ?? "");
       if (blob) serveBlob(request, response, blob);
       else response.writeHead(404).end();
     })();

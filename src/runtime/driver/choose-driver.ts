@@ -21,10 +21,14 @@ export interface DriverWish {
   /** Who stays with a container of an OCI runtime: conmon where it is installed, unless told. */
   readonly monitor?: "conmon" | "shell";
   readonly clock?: Clock;
+  /** Nobody wants to know any more. */
+  readonly signal?: AbortSignal;
 }
 
 export interface DriverChoice {
   readonly driver: Driver;
+  /** The OCI runtime behind it: `runc`. */
+  readonly program?: string;
   /** Which driver, and why, in one sentence. */
   readonly reason: string;
 }
@@ -45,7 +49,7 @@ export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
         refusals.push(`${name} is not installed`);
         continue;
       }
-      const problem = await probeOciRuntime({ path, dir: wish.dataDir, layout, clock });
+      const problem = await probeOciRuntime({ path, dir: wish.dataDir, layout, clock, signal: wish.signal });
       if (problem) {
         refusals.push(`${name} does not work here (${problem})`);
         continue;
@@ -54,9 +58,10 @@ export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
         refusals.push(`${name} works, but neither conmon nor perl, to wait for its containers, is installed`);
         continue;
       }
+      const program = name.split("/").at(-1) ?? name;
       const driver = await createOciDriver({
         stateDir: join(wish.dataDir, "oci"),
-        runtime: { name: name.split("/").at(-1) ?? name, path },
+        runtime: { name: program, path },
         conmon,
         layout,
         clock,
@@ -64,7 +69,10 @@ export async function chooseDriver(wish: DriverWish): Promise<DriverChoice> {
         limitations: conmon ? conmonLimitations() : [outputWaitsForDaemon],
       });
       const monitor = conmon ?? `a shell of our own as monitor, as ${missingConmon(wish)}`;
-      return chosen(wish.logger, driver, [`${path} works here, with ${monitor}`, ...refusals]);
+      return {
+        ...chosen(wish.logger, driver, [`${path} works here, with ${monitor}`, ...refusals]),
+        program,
+      };
     }
   }
   if (wish.wanted !== "oci" && !wish.handler) {

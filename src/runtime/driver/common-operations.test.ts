@@ -32,7 +32,7 @@ it("waits on when the state cannot be told just now", async () => {
     .mockResolvedValueOnce(exited);
   const { clock, driver, exits } = await setUp(stateOf);
   const waiting = driver.wait("one", never);
-  await vi.waitFor(() => expect(clock.sleeping()).toBe(1));
+  await expect.poll(() => clock.sleeping()).toBe(1);
   await clock.advance(5_000);
   expect(await waiting).toEqual(exited);
   exits.close();

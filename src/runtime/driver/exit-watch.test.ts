@@ -18,7 +18,7 @@ it("asks again at once when the container's exit file comes", async () => {
   const exits = createExitWatch(dir, { clock: createManualClock(), slowPollMs: 5_000 });
   const check = vi.fn(async () => (check.mock.calls.length > 1 ? "ended" : undefined));
   const ended = exits.until("one", check, never);
-  await vi.waitFor(() => expect(check).toHaveBeenCalledOnce());
+  await expect.poll(() => check.mock.calls.length).toBe(1);
   writeFileSync(join(dir, "another"), "0");
   writeFileSync(join(dir, "one"), "0");
   expect(await ended).toBe("ended");
@@ -31,7 +31,7 @@ it("asks now and then where there is no watch to be had", async () => {
   const exits = createExitWatch(join(dir, "missing"), { clock, slowPollMs: 5_000 });
   const check = vi.fn(async () => (check.mock.calls.length > 1 ? "ended" : undefined));
   const ended = exits.until("one", check, never);
-  await vi.waitFor(() => expect(clock.sleeping()).toBe(1));
+  await expect.poll(() => clock.sleeping()).toBe(1);
   await clock.advance(5_000);
   expect(await ended).toBe("ended");
 });
@@ -55,7 +55,7 @@ it("ends with the signal's reason", async () => {
   const stopping = new AbortController();
   const exits = createExitWatch(dir, { clock, slowPollMs: 5_000 });
   const ended = exits.until("one", async () => undefined, stopping.signal);
-  await vi.waitFor(() => expect(clock.sleeping()).toBe(1));
+  await expect.poll(() => clock.sleeping()).toBe(1);
   stopping.abort(new Error("the runtime stops"));
   await expect(ended).rejects.toThrow("the runtime stops");
   expect(clock.sleeping()).toBe(0);

@@ -19,8 +19,9 @@ export async function openHandlers(options: {
   standard: Driver;
   /** By name, an OCI runtime's name or path, or `host`. */
   wanted: ReadonlyMap<string, string>;
+  signal?: AbortSignal;
 }): Promise<readonly Handler[]> {
-  const { dataDir, logger, clock, standard, wanted } = options;
+  const { dataDir, logger, clock, standard, wanted, signal } = options;
   const directory = join(dataDir, "handlers");
   const handlers: Handler[] = [];
   for (const [name, program] of wanted) {
@@ -33,10 +34,12 @@ export async function openHandlers(options: {
         dataDir: join(directory, name),
         logger,
         clock,
+        signal,
         ...(program === "host" ? { wanted: "host" } : { wanted: "oci", handler: program }),
       });
       handlers.push({ kind: "works", name, driver });
     } catch (error) {
+      signal?.throwIfAborted();
       const problem = messageOf(error);
       logger.warn(`the runtime handler ${name} does not work`, { problem });
       handlers.push({ kind: "broken", name, problem });

@@ -81,7 +81,7 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const bootId = options.bootId ?? (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
   const content = await openContentStore(join(dataDir, "content"));
-  const layers = await openLayerStore({ dataDir, bootId });
+  const layers = await openLayerStore({ dataDir, bootId, logger });
   const rootfsMode = options.rootfsMode ?? ((await canMountOverlay(dataDir)) ? "overlay" : "copy");
   const rootfs = await openRootfsStore({ dataDir, layers, mode: rootfsMode });
   const records = await openImageRecords({

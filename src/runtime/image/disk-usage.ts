@@ -1,5 +1,4 @@
 import { lstat, opendir } from "node:fs/promises";
-import { join } from "node:path";
 
 export interface DiskUsage {
   readonly usedBytes: number;
@@ -11,18 +10,20 @@ export async function diskUsage(directory: string): Promise<DiskUsage> {
   const seen = new Set<number>();
   let usedBytes = 0;
 
-  async function visit(path: string, device: number): Promise<void> {
+  async function visit(path: Buffer, device: number): Promise<void> {
     const found = await lstat(path).catch(() => undefined);
     if (!found || found.dev !== device || seen.has(found.ino)) return;
     seen.add(found.ino);
     usedBytes += found.blocks * 512;
     if (!found.isDirectory()) return;
-    const entries = await opendir(path).catch(() => undefined);
+    // One character per byte: names need not be UTF-8.
+    const entries = await opendir(path, { encoding: "latin1" }).catch(() => undefined);
     if (!entries) return;
-    for await (const { name } of entries) await visit(join(path, name), device);
+    for await (const { name } of entries)
+      await visit(Buffer.concat([path, Buffer.from(`/${name}`, "latin1")]), device);
   }
 
   const root = await lstat(directory).catch(() => undefined);
-  if (root) await visit(directory, root.dev);
+  if (root) await visit(Buffer.from(directory), root.dev);
   return { usedBytes, inodesUsed: seen.size };
 }

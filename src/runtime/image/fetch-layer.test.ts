@@ -31,7 +31,6 @@ const pool: UnpackPool = {
     opaque: [],
     implicit: [],
     skipped: [],
-    attributed: [],
   }),
   warm() {},
   close: async () => {},

@@ -103,7 +103,10 @@ export function fetchLayer(
     const staging = await deps.layers.stage();
     try {
       const limits = await deps.limits();
-      const result = await deps.pool.unpack({ blob: deps.content.path(digest), staging, limits }, signal);
+      const result = await deps.pool.unpack(
+        { blob: deps.content.path(digest), name: `layer ${digest}`, staging, limits },
+        signal,
+      );
       if (result.diffId !== diffId) {
         throw new ImageError(
           "digestMismatch",

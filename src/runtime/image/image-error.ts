@@ -39,7 +39,8 @@ export function fromSystemError(error: unknown, doing: string): ImageError {
   if (error instanceof ImageError) return error;
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const text = messageOf(error);
-  if (code === "ENOSPC" || code === "EDQUOT") {
+  // Programs say it in words.
+  if (code === "ENOSPC" || code === "EDQUOT" || /No space left on device|Disk quota exceeded/.test(text)) {
     return new ImageError(
       "noSpace",
       `${doing}: no space left on the device; remove images or free some space`,

@@ -36,7 +36,7 @@ export async function importArchive(
   if (found.isDirectory()) return importDirectory(deps, path, { ...options, signal });
   const staging = await deps.layers.stage();
   try {
-    await unpackFile(deps, { file: path, staging, signal });
+    await unpackFile(deps, { file: path, name: path, staging, signal });
     return await importDirectory(deps, join(staging, "fs"), { ...options, signal });
   } finally {
     await deps.layers.discard(staging);
@@ -111,7 +111,7 @@ async function importLayer(
   if (deps.layers.find(diffId)) return size;
   const staging = await deps.layers.stage();
   try {
-    const result = await unpackFile(deps, { file, staging, signal });
+    const result = await unpackFile(deps, { file, name: `layer ${diffId}`, staging, signal });
     if (result.diffId !== diffId) {
       throw new ImageError(
         "digestMismatch",
@@ -129,11 +129,11 @@ async function importLayer(
 /** The unpack process sees the staging directory only: the file is linked there, or copied from another disk. */
 async function unpackFile(
   deps: ImportDeps,
-  { file, staging, signal }: { file: string; staging: string; signal: AbortSignal },
+  { file, name, staging, signal }: { file: string; name: string; staging: string; signal: AbortSignal },
 ): Promise<UnpackResult> {
   const blob = join(staging, "archive");
   await link(file, blob).catch(() => copyFile(file, blob, constants.COPYFILE_FICLONE));
-  const result = await deps.pool.unpack({ blob, staging, limits: await deps.limits() }, signal);
+  const result = await deps.pool.unpack({ blob, name, staging, limits: await deps.limits() }, signal);
   await rm(blob, { force: true });
   return result;
 }

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { findProgram } from "../driver/find-program.ts";
 import { createBridgeNetwork } from "./bridge/bridge-network.ts";
@@ -12,6 +13,7 @@ import type { Network } from "./network.ts";
 export interface NetworkOptions {
   readonly dataDir: string;
   readonly logger: Logger;
+  readonly clock?: Clock;
   readonly cniConfDir?: string;
   readonly cniBinDirs?: readonly string[];
   /** Chosen by what the machine has, unless told. */
@@ -46,8 +48,8 @@ export async function chooseNetwork(options: NetworkOptions): Promise<{ network:
       return { network, reason };
     }
     case "bridge": {
-      const { bridge, subnet } = options;
-      return { network: await createBridgeNetwork({ directory, logger, bridge, subnet }), reason };
+      const { bridge, subnet, clock = systemClock } = options;
+      return { network: await createBridgeNetwork({ directory, clock, logger, bridge, subnet }), reason };
     }
     case "host":
       return { network: createHostNetwork(), reason };

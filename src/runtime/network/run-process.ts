@@ -15,7 +15,8 @@ export interface ProcessOptions {
 /** Whose work a process does: a daemon that comes after a killed one finds it by this (end-leftover-processes). */
 export const podVariable = "KINDLING_NETWORK_POD";
 
-const maxOutput = 1 << 20;
+/** iptables-save prints megabytes on a machine with thousands of services. */
+const maxOutput = 16 << 20;
 
 /**
  * Runs a program to its end, or kills it with whatever it started. A program that cannot be started rejects.

@@ -2,6 +2,10 @@ import { expect, test } from "vitest";
 import { quoteShell } from "../../lib/quote-shell.ts";
 import { runInShell, runQuietly } from "./run-quietly.ts";
 
+/** Other tests on the machine have sleepers too. */
+const nap = 3_000_000 + process.pid;
+const processes = async () => (await runQuietly("ps", ["-eo", "args"])).output;
+
 test("arguments, environment, directory and input arrive as they are", async () => {
   const script = 'printf "%s|" "$@" "$MORE" "$PWD"; cat';
   const words = ["it's", '$HOME "x" `y` \\', "two\nlines", ""];
@@ -32,10 +36,21 @@ test("many at once are all done, each with its own answer", async () => {
 });
 
 test("one that takes too long is killed with what it started, and others go on", async () => {
-  const late = await runInShell(`sh -c ${quoteShell("sleep 4321 & sleep 4322")}`, { timeoutMs: 200 });
+  const late = await runInShell(`sh -c ${quoteShell(`sleep ${nap}.1 & sleep ${nap}.2`)}`, { timeoutMs: 200 });
   expect(late).toEqual({ exitCode: 124, output: "did not end within 200 ms" });
-  const { output } = await runQuietly("ps", ["-eo", "args"]);
-  expect(output).not.toMatch(/sleep 432[12]/);
+  // Polled: what is killed shows until it has died.
+  await expect.poll(processes).not.toContain(`sleep ${nap}`);
+});
+
+test("one that nobody waits for any more is killed too", async () => {
+  const stop = new AbortController();
+  const script = `sleep ${nap}.3 & sleep ${nap}.4`;
+  const stopped = runInShell(`sh -c ${quoteShell(script)}`, { signal: stop.signal });
+  await expect.poll(processes).toMatch(new RegExp(`^sleep ${nap}\\.4$`, "m"));
+  stop.abort(new Error("not wanted"));
+  await expect(stopped).rejects.toThrow("not wanted");
+  await expect(runInShell("true", { signal: stop.signal })).rejects.toThrow("not wanted");
+  await expect.poll(processes).not.toContain(`sleep ${nap}`);
 });
 
 test("a shell that was killed is one failure, not the end of all", async () => {

@@ -15,6 +15,8 @@ export interface QuietOptions {
   readonly cwd?: string;
   /** Then it is killed; unlimited unless told. */
   readonly timeoutMs?: number;
+  /** Then too. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface QuietOptions {
 export function runQuietly(
   command: string,
   args: readonly string[],
-  { input, env = {}, cwd, timeoutMs }: QuietOptions = {},
+  { input, env = {}, cwd, timeoutMs, signal }: QuietOptions = {},
 ): Promise<QuietResult> {
   const place = cwd === undefined ? "" : `cd ${quoteShell(cwd)} && `;
   // The daemon's path of now, not of when the shell began.
@@ -34,17 +36,18 @@ export function runQuietly(
   const program = `${place}${variables.join("")}${[command, ...args].map(quoteShell).join(" ")}`;
   const end = unusedWord(input ?? "");
   const stdin = input === undefined ? "</dev/null" : `<<'${end}'\n${input.replace(/\n?$/, "\n")}${end}\n`;
-  return runInShell(`${program} 2>&1 ${stdin}`, { timeoutMs });
+  return runInShell(`${program} 2>&1 ${stdin}`, { timeoutMs, signal });
 }
 
 /** As runQuietly, for a piece of shell; nothing in it may read from standard input. */
 export async function runInShell(
   script: string,
-  { timeoutMs }: { timeoutMs?: number } = {},
+  limits: Pick<QuietOptions, "timeoutMs" | "signal"> = {},
 ): Promise<QuietResult> {
   const shell = await takeShell();
   try {
-    return await askShell(shell, { script, timeoutMs });
+    limits.signal?.throwIfAborted();
+    return await askShell(shell, { script, ...limits });
   } finally {
     giveBack(shell);
   }
@@ -113,7 +116,7 @@ function holdOpen(shell: Shell, held: boolean): void {
 
 function askShell(
   shell: Shell,
-  { script, timeoutMs }: { script: string; timeoutMs: number | undefined },
+  { script, timeoutMs, signal }: { script: string; timeoutMs?: number; signal?: AbortSignal },
 ): Promise<QuietResult> {
   return new Promise((resolve, reject) => {
     let text = "";
@@ -128,8 +131,17 @@ function askShell(
     };
     const onGone = () => settle(() => reject(new Error("the shell that runs programs has ended")));
     const onError = (error: Error) => settle(() => reject(error));
+    const kill = () => {
+      killGroup(shell);
+      shell.stdin.destroy();
+    };
+    const onAbort = () => {
+      kill();
+      settle(() => reject(signal?.reason));
+    };
     function settle(how: () => void): void {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
       shell.stdout.off("data", onData);
       shell.off("close", onGone);
       shell.off("error", onError);
@@ -138,12 +150,12 @@ function askShell(
     }
     if (timeoutMs !== undefined) {
       timer = setTimeout(() => {
-        killGroup(shell);
-        shell.stdin.destroy();
+        kill();
         settle(() => resolve({ exitCode: 124, output: `did not end within ${timeoutMs} ms` }));
       }, timeoutMs);
     }
     holdOpen(shell, true);
+    signal?.addEventListener("abort", onAbort, { once: true });
     shell.stdout.on("data", onData);
     shell.on("close", onGone);
     shell.on("error", onError);

@@ -23,3 +23,21 @@ test.each([
 ])("%s is at %j", (host, expected) => {
   expect(endpointsFor(host, config).map(({ baseUrl }) => baseUrl.href)).toEqual(expected);
 });
+
+test.each([
+  ["another host", "docker.io", "https://mirror.lan", "docker.io"],
+  [
+    "another port of the registry's host",
+    "registry.lan:5000",
+    "http://registry.lan:5001",
+    "registry.lan:5000",
+  ],
+  ["the registry's own host", "registry.lan:5000", "http://registry.lan:5000/proxy", undefined],
+  ["docker.io's own host", "docker.io", "https://registry-1.docker.io", undefined],
+])("a mirror at %s is told which registry it stands for", (_name, host, mirror, namespace) => {
+  const registries = parseRegistries({ mirrors: { [host]: [mirror] } }, (why) => new Error(why));
+  expect(endpointsFor(host, registries).map((endpoint) => endpoint.namespace)).toEqual([
+    namespace,
+    undefined,
+  ]);
+});

@@ -21,6 +21,8 @@ export interface Endpoint {
   readonly host: string;
   /** With a slash at its end: `https://registry-1.docker.io/v2/`. */
   readonly baseUrl: URL;
+  /** The registry that a mirror stands for, told with each request as containerd does: one mirror may stand for many. */
+  readonly namespace?: string;
 }
 
 /** The part of the configuration file that is about registries. */
@@ -51,16 +53,18 @@ export function parseRegistries(
 
 /** The addresses to try in order: mirrors first, the registry itself last. */
 export function endpointsFor(host: string, config: RegistriesConfig): Endpoint[] {
-  const mirrors = (config.mirrors.get(host) ?? []).map((address) => {
-    const url = new URL(address);
+  const address = host === "docker.io" ? "registry-1.docker.io" : host;
+  const mirrors = (config.mirrors.get(host) ?? []).map((mirror) => {
+    const url = new URL(mirror);
     const path = url.pathname.replace(/\/+$/, "");
+    const isItself = url.host === host || url.host === address;
     return {
       host: url.host,
       baseUrl: new URL(`${url.origin}${path.endsWith("/v2") ? path : `${path}/v2`}/`),
+      ...(!isItself && { namespace: host }),
     };
   });
   const scheme = config.plainHttp.has(host) || isLoopback(host) ? "http" : "https";
-  const address = host === "docker.io" ? "registry-1.docker.io" : host;
   return [...mirrors, { host, baseUrl: new URL(`${scheme}://${address}/v2/`) }];
 }
 

@@ -41,6 +41,7 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
 
   async function send(endpoint: Endpoint, path: string, request: SendOptions): Promise<HttpResponse> {
     const url = new URL(`${reference.repository}/${path}`, endpoint.baseUrl);
+    if (endpoint.namespace !== undefined) url.searchParams.set("ns", endpoint.namespace);
     const key = endpoint.baseUrl.href;
     const credential = credentialFor(endpoint.host);
     if (credential.kind === "registryToken") authorizations.set(key, `Bearer ${credential.token}`);

@@ -1,21 +1,9 @@
-import type { Stats } from "node:fs";
-import {
-  chmod,
-  constants,
-  copyFile,
-  lchown,
-  lstat,
-  lutimes,
-  mkdir,
-  opendir,
-  readlink,
-  rm,
-  symlink,
-} from "node:fs/promises";
-import { join } from "node:path";
+import { utimesSync } from "node:fs";
+import { lstat, readdir, rm } from "node:fs/promises";
+import { join as joinPath } from "node:path";
 import { runProgram } from "../process/run-program.ts";
 import type { Layer } from "./layer-store.ts";
-import { createLayerTree } from "./layer-tree.ts";
+import { createLayerTree, isWhiteoutMark, join, type LayerTree, parentOf } from "./layer-tree.ts";
 
 /** Where overlayfs cannot be mounted: each layer copied over the ones before it. Shares blocks where the disk can. */
 export async function copyLayers(options: {
@@ -26,61 +14,50 @@ export async function copyLayers(options: {
   const { layersDirectory, layers, target } = options;
   for (const layer of layers) {
     const tree = createLayerTree(target);
-    for (const path of layer.opaque) {
-      const real = path === "" ? "" : tree.locate(path);
-      if (real !== undefined) await empty(tree.at(real).toString());
-    }
-    for (const path of layer.whiteouts) {
-      const real = tree.locate(path);
-      if (real !== undefined) tree.clear(real);
-    }
-    const root = join(layersDirectory, layer.name, "fs");
-    const attributed = new Set(layer.attributed);
-    // Paths of layers have one character per byte.
-    const pathOf = (file: string) => Buffer.from(file.slice(root.length + 1)).toString("latin1");
-    await copyTree(root, target, (file) => attributed.has(pathOf(file)));
+    const root = joinPath(layersDirectory, layer.name, "fs");
+    await makeWay(Buffer.from(root), Buffer.from(target));
+    // Behind that: a whiteout is about the layer's own directory, not about where a link in its place led.
+    await removeHidden(tree, layer);
+    // Whatever bytes the names are, with links, owners, times and attributes.
+    await runProgram("cp", ["-a", "--reflink=auto", "-T", "--", root, target]);
+    removeMarks(tree, layer);
   }
 }
 
-type HasXattrs = (file: string) => boolean;
-
-async function copyTree(from: string, to: string, hasXattrs: HasXattrs): Promise<void> {
-  const found = await lstat(from);
-  for await (const { name } of await opendir(from))
-    await copyEntry(join(from, name), join(to, name), hasXattrs);
-  await copyAttributes(found, to);
-}
-
-async function copyEntry(from: string, to: string, hasXattrs: HasXattrs): Promise<void> {
-  const found = await lstat(from);
-  const isMark = found.isCharacterDevice() && found.rdev === 0;
-  if (isMark) return;
-  const present = await lstat(to).catch(() => undefined);
-  if (found.isDirectory()) {
-    if (present && !present.isDirectory()) await rm(to, { force: true });
-    if (!present?.isDirectory()) await mkdir(to);
-    return copyTree(from, to, hasXattrs);
+/** Takes away what the layer hides of those underneath. */
+async function removeHidden(tree: LayerTree, { opaque, whiteouts }: Layer): Promise<void> {
+  for (const path of opaque) {
+    const real = path === "" ? "" : tree.locate(path);
+    if (real === undefined || !tree.stat(real)?.isDirectory()) continue;
+    for (const name of await readdir(tree.at(real), "latin1")) tree.clear(join(real, name));
   }
-  if (present) await rm(to, { recursive: true, force: true });
-  if (found.isSymbolicLink()) await symlink(await readlink(from), to);
-  else if (found.isFile() && !hasXattrs(from))
-    await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-  else {
-    // With all that it has; a change of owner behind that would take file capabilities away.
-    await runProgram("cp", ["-a", "--reflink=auto", "--", from, to]);
-    return;
+  for (const path of whiteouts) {
+    const real = tree.locate(path);
+    if (real !== undefined) tree.clear(real);
   }
-  await copyAttributes(found, to);
 }
 
-async function copyAttributes(found: Stats, to: string): Promise<void> {
-  await lchown(to, found.uid, found.gid);
-  if (!found.isSymbolicLink()) await chmod(to, found.mode & 0o7777);
-  await lutimes(to, found.atime, found.mtime);
+/** Frees every name that cannot stay: directories over directories do. So cp writes through no link, and into no file. */
+async function makeWay(from: Buffer, to: Buffer): Promise<void> {
+  for (const name of await readdir(from, "buffer")) {
+    const [source, place] = [below(from, name), below(to, name)];
+    const present = await lstat(place).catch(() => undefined);
+    if (!present) continue;
+    if (present.isDirectory() && (await lstat(source)).isDirectory()) await makeWay(source, place);
+    else await rm(place, { recursive: true, force: true });
+  }
 }
 
-async function empty(directory: string): Promise<void> {
-  if (!(await lstat(directory)).isDirectory()) return;
-  for await (const { name } of await opendir(directory))
-    await rm(join(directory, name), { recursive: true, force: true });
+/** overlayfs's marks are nothing of the image. Directories keep their times. */
+function removeMarks(tree: LayerTree, { whiteouts }: Layer): void {
+  for (const path of whiteouts) {
+    const [copied, directory] = [tree.stat(path), tree.stat(parentOf(path))];
+    if (!copied || !directory || !isWhiteoutMark(copied)) continue;
+    tree.clear(path);
+    utimesSync(tree.at(parentOf(path)), directory.atimeMs / 1_000, directory.mtimeMs / 1_000);
+  }
+}
+
+function below(directory: Buffer, name: Buffer): Buffer {
+  return Buffer.concat([directory, Buffer.from("/"), name]);
 }

@@ -1,4 +1,4 @@
-import { invalidArchive } from "./tar-header.ts";
+import { invalidArchive, shown } from "./tar-header.ts";
 
 const maxPathLength = 4_096;
 
@@ -10,8 +10,7 @@ export function cleanEntryPath(name: string): string {
   if (name.includes("\0")) throw invalidArchive("has a name with a NUL byte");
   if (name.length > maxPathLength) throw invalidArchive(`has a name of ${name.length} bytes`);
   const parts = name.split("/").filter((part) => part !== "" && part !== ".");
-  if (parts.includes(".."))
-    throw invalidArchive(`has an entry that leaves the root: ${JSON.stringify(name)}`);
+  if (parts.includes("..")) throw invalidArchive(`has an entry that leaves the root: ${shown(name)}`);
   return parts.join("/");
 }
 
@@ -34,7 +33,7 @@ export function meaningOf(path: string): EntryMeaning {
   if (name.startsWith(".wh..wh.")) return { kind: "ignored" };
   const hidden = name.slice(".wh.".length);
   if (hidden === "" || hidden === "." || hidden === "..") {
-    throw invalidArchive(`has a whiteout that names nothing: ${JSON.stringify(path)}`);
+    throw invalidArchive(`has a whiteout that names nothing: ${shown(path)}`);
   }
   return { kind: "whiteout", path: directory === "" ? hidden : `${directory}/${hidden}` };
 }

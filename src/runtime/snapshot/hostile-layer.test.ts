@@ -36,6 +36,13 @@ describeAsRoot("what a layer may not say", () => {
     ["a wrong checksum", archive([file("a")]).fill("z", 0, 1), "checksum"],
     ["an entry that is cut", archive([file("a", "x".repeat(2_000))]).subarray(0, 1_000), "cut off"],
     ["a header that is cut", archive([file("a")]).subarray(0, 300), "cut off"],
+    ["an extended header that is cut", extended("x", " path=a\n").subarray(0, 515), "cut off"],
+    ["an end that is cut", archive([file("a")]).subarray(0, -1), "cut off"],
+    [
+      "entries behind an empty block",
+      Buffer.concat([archive([file("a")]).subarray(0, -512), archive([file("b")])]),
+      "layer sha256:abc: the archive goes on behind an empty block",
+    ],
     ["a huge extended header", formatBlock({ name: "x", size: 2_000_000_000 }, "x"), "extended header of"],
     [
       "a damaged extended header",
@@ -90,6 +97,35 @@ describeAsRoot("what a layer may not say", () => {
     expect(statSync(at("old")).isDirectory()).toBe(true);
   });
 
+  test.each([
+    ["nothing at all", Buffer.alloc(0), []],
+    ["one empty block", Buffer.alloc(512), []],
+    ["no end", archive([file("a")]).subarray(0, -1_024), ["a"]],
+    ["one empty block of the two", archive([file("a")]).subarray(0, -512), ["a"]],
+    ["what does not fill its last block", archive([file("a")]).subarray(0, 516), ["a"]],
+    ["junk behind its end", Buffer.concat([archive([file("a")]), Buffer.alloc(700, "junk")]), ["a"]],
+    [
+      "an extended header for no entry",
+      Buffer.concat([archive([file("a")]).subarray(0, -1_024), extended("x", " path=lost\n")]),
+      ["a"],
+    ],
+  ])("an archive with %s is whole, as other runtimes read it", async (_name, blob, names) => {
+    await unpack(blob);
+    expect(readdirSync(at())).toEqual(names);
+  });
+
+  test("an entry has the one name that other runtimes give it", async () => {
+    const name = Buffer.from("long\0");
+    const longName = Buffer.concat([formatBlock({ name: "L", size: name.length }, "L"), pad(name)]);
+    const blob = Buffer.concat([
+      ...[longName, extended("x", " path=pax\n"), formatBlock({ name: "both" }, "0")],
+      ...[extended("x", " path=lost\n"), extended("g", " path=all\n"), formatBlock({ name: "plain" }, "0")],
+      emptyArchiveEnd,
+    ]);
+    await unpack(blob);
+    expect(readdirSync(at()).sort()).toEqual(["long", "plain"]);
+  });
+
   test("overlayfs's own mark as a device is left out", async () => {
     const result = await unpack(archive([{ name: "mark", type: "char", deviceMajor: 0, deviceMinor: 0 }]));
     expect(result.skipped).toEqual(["mark"]);
@@ -109,11 +145,15 @@ describe("files with holes, as tar --sparse writes them", () => {
 });
 
 function paxPath(path: string): Buffer {
-  const record = Buffer.from(`${` path=${path}\n`.length + 2} path=${path}\n`);
   return Buffer.concat([
-    formatBlock({ name: "pax", size: record.length }, "x"),
-    pad(record),
+    extended("x", ` path=${path}\n`),
     formatBlock({ name: "short" }, "0"),
     emptyArchiveEnd,
   ]);
+}
+
+/** An extended header of one short record. */
+function extended(typeFlag: "x" | "g", record: string): Buffer {
+  const data = Buffer.from(`${record.length + 2}${record}`);
+  return Buffer.concat([formatBlock({ name: "pax", size: data.length }, typeFlag), pad(data)]);
 }

@@ -8,7 +8,7 @@ test("a layer that cannot be put into its place is not there", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "kindling-layers-"));
   const result = {
     ...{ diffId: "sha256:a", bytes: 0, entries: 0 },
-    ...{ whiteouts: [], opaque: [], implicit: [], skipped: [], attributed: [] },
+    ...{ whiteouts: [], opaque: [], implicit: [], skipped: [] },
   };
   try {
     const layers = await openLayerStore({ dataDir, bootId: "boot" });

@@ -1,6 +1,8 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { type Logger, silentLogger } from "../../lib/logger.ts";
 import { writeFileAtomic } from "../content/write-file-atomic.ts";
+import { shown } from "./tar-header.ts";
 import type { UnpackResult } from "./unpack-layer.ts";
 
 /** One unpacked layer, in a directory of its own: root file systems stack them. */
@@ -13,8 +15,6 @@ export interface Layer {
   readonly whiteouts: readonly string[];
   readonly opaque: readonly string[];
   readonly implicit: readonly string[];
-  /** Files with extended attributes; layers of earlier versions do not say. */
-  readonly attributed?: readonly string[];
   readonly createdAtMs: number;
   /** The boot in which it was written, until it is known to be on disk. */
   readonly unsyncedBoot?: string;
@@ -34,7 +34,12 @@ export interface LayerStore {
   markSynced(diffIds: readonly string[]): Promise<void>;
 }
 
-export async function openLayerStore(options: { dataDir: string; bootId: string }): Promise<LayerStore> {
+export async function openLayerStore(options: {
+  dataDir: string;
+  bootId: string;
+  logger?: Logger;
+}): Promise<LayerStore> {
+  const { logger = silentLogger } = options;
   const directory = join(options.dataDir, "layers");
   const stagingRoot = join(options.dataDir, "staging");
   // Whatever was being unpacked when an earlier run ended is half-made.
@@ -66,7 +71,12 @@ export async function openLayerStore(options: { dataDir: string; bootId: string 
         await rm(staging, { recursive: true, force: true });
         return existing;
       }
-      const { diffId, bytes, entries, whiteouts, opaque, implicit, attributed } = result;
+      const { diffId, bytes, entries, whiteouts, opaque, implicit, skipped } = result;
+      if (skipped.length > 0) {
+        const paths = skipped.slice(0, 5).map(shown);
+        const text = "this machine does not let us make devices or extended attributes of a layer";
+        logger.warn(text, { diffId, count: skipped.length, paths });
+      }
       const layer: Layer = {
         name: (nextName++).toString(36),
         diffId,
@@ -75,7 +85,6 @@ export async function openLayerStore(options: { dataDir: string; bootId: string 
         whiteouts,
         opaque,
         implicit,
-        attributed,
         createdAtMs: now,
         unsyncedBoot: options.bootId,
       };

@@ -10,7 +10,7 @@ import {
   rmSync,
   type Stats,
 } from "node:fs";
-import { invalidArchive } from "./tar-header.ts";
+import { invalidArchive, shown } from "./tar-header.ts";
 
 const maxSymlinkHops = 40;
 
@@ -124,6 +124,11 @@ export function createLayerTree(root: string): LayerTree {
   };
 }
 
+/** overlayfs's mark for what a layer hides, and has not put anything in the place of. */
+export function isWhiteoutMark(found: Stats): boolean {
+  return found.isCharacterDevice() && found.rdev === 0;
+}
+
 export function parentOf(path: string): string {
   const slash = path.lastIndexOf("/");
   return slash === -1 ? "" : path.slice(0, slash);
@@ -139,8 +144,4 @@ export function join(directory: string, name: string): string {
 
 function isNamed(part: string): boolean {
   return part !== "" && part !== ".";
-}
-
-function shown(path: string): string {
-  return JSON.stringify(Buffer.from(path, "latin1").toString());
 }

@@ -11,16 +11,15 @@ import {
   mkdirSync,
   openSync,
   renameSync,
-  type Stats,
   symlinkSync,
   writeSync,
 } from "node:fs";
 import { ImageError } from "../image/image-error.ts";
-import { applyXattrs } from "./apply-xattrs.ts";
+import { allowedXattrs, applyXattrs, type EntryXattrs } from "./apply-xattrs.ts";
 import { cleanEntryPath, meaningOf } from "./entry-path.ts";
-import { baseOf, createLayerTree, join, parentOf } from "./layer-tree.ts";
+import { baseOf, createLayerTree, isWhiteoutMark, join, parentOf } from "./layer-tree.ts";
 import type { SpecialFiles } from "./special-files.ts";
-import { invalidArchive, type TarEntry } from "./tar-header.ts";
+import { invalidArchive, shown, type TarEntry } from "./tar-header.ts";
 import type { TarSink } from "./tar-parser.ts";
 
 /** What a layer says about the layers underneath, and what could not be made. */
@@ -32,34 +31,35 @@ export interface LayerFacts {
   readonly implicit: readonly string[];
   /** Device nodes and extended attributes that this machine does not let us make. */
   readonly skipped: readonly string[];
-  /** Files with extended attributes. */
-  readonly attributed: readonly string[];
 }
 
 export interface LayerWriter extends TarSink {
-  /** Directories' times, last: making what is in them changed them. */
+  /** Extended attributes, and directories' times last: making what is in them changed them. */
   finish(): LayerFacts;
   /** Closes what is open, on every path. */
   dispose(): void;
 }
 
 const maxId = 0xffff_fffe;
+/** Kept in memory until the end; each entry counts for what it takes beside its own bytes. */
+const [maxXattrBytes, bytesPerXattrs] = [16 << 20, 256];
 const create = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
 
 export function createLayerWriter(options: {
   root: string;
+  scratch: string;
   special: SpecialFiles;
   maxEntries: number;
 }): LayerWriter {
-  const { root, special, maxEntries } = options;
+  const { root, scratch, special, maxEntries } = options;
   const tree = createLayerTree(root);
   const whiteouts = new Set<string>();
   const opaque = new Set<string>();
   const directoryTimes = new Map<string, number>();
   const skipped: string[] = [];
-  const attributed = new Set<string>();
-  /** Of directories: set at the end, files' at once, before anything is linked to them. */
-  const directoryXattrs = new Map<string, ReadonlyMap<string, Buffer>>();
+  /** Set at the end: one call sets them all. */
+  const attributed = new Map<string, EntryXattrs>();
+  let xattrBytes = 0;
   let entries = 0;
   let open: { fd: number; entry: TarEntry; real: string } | undefined;
 
@@ -97,7 +97,7 @@ export function createLayerWriter(options: {
         return;
       case "symlink":
         if (entry.linkName === "" || entry.linkName.includes("\0")) {
-          throw invalidArchive(`has a symbolic link to nothing: ${JSON.stringify(path)}`);
+          throw invalidArchive(`has a symbolic link to nothing: ${shown(path)}`);
         }
         placing(real, () => symlinkSync(Buffer.from(entry.linkName, "latin1"), tree.at(real)));
         break;
@@ -111,7 +111,7 @@ export function createLayerWriter(options: {
   }
 
   function placeDirectory(real: string, entry: TarEntry): void {
-    const found = real === "" ? tree.stat("") : tree.stat(real);
+    const found = tree.stat(real);
     if (!found?.isDirectory()) {
       // A directory in the place of what this same layer hides must not show what lies underneath.
       const hides = whiteouts.has(real);
@@ -123,21 +123,19 @@ export function createLayerWriter(options: {
     own(real, entry);
     chmodSync(tree.at(real), entry.mode & 0o7777);
     directoryTimes.set(real, entry.mtimeMs);
-    if (entry.xattrs.size > 0) directoryXattrs.set(real, entry.xattrs);
+    attribute(real, "directory", entry.xattrs);
   }
 
   function placeHardLink(real: string, entry: TarEntry): void {
     const target = tree.locate(cleanEntryPath(entry.linkName));
     const found = target === undefined ? undefined : tree.stat(target);
     if (target === undefined || !found || found.isDirectory() || isWhiteoutMark(found)) {
-      throw invalidArchive(
-        `has a hard link to ${JSON.stringify(entry.linkName)}, which the layer does not have`,
-      );
+      throw invalidArchive(`has a hard link to ${shown(entry.linkName)}, which the layer does not have`);
     }
     if (target === real) return;
     free(real);
     linkSync(tree.at(target), tree.at(real));
-    if (attributed.has(target)) attributed.add(real);
+    attribute(real, "file", attributed.get(target)?.xattrs ?? new Map());
   }
 
   function placeNode(entry: TarEntry, real: string): boolean {
@@ -187,9 +185,20 @@ export function createLayerWriter(options: {
     const found = tree.stat(real);
     if (!found) return;
     tree.clear(real);
-    for (const known of [directoryTimes, opaque, directoryXattrs]) {
-      if (found.isDirectory()) for (const path of known.keys()) if (isWithin(path, real)) known.delete(path);
-    }
+    attributed.delete(real);
+    if (!found.isDirectory()) return;
+    for (const known of [directoryTimes, opaque, attributed])
+      for (const path of known.keys()) if (isWithin(path, real)) known.delete(path);
+  }
+
+  function attribute(real: string, type: EntryXattrs["type"], all: TarEntry["xattrs"]): void {
+    const xattrs = allowedXattrs(all);
+    if (xattrs.size === 0) return;
+    for (const [name, value] of xattrs) xattrBytes += name.length + value.length;
+    xattrBytes += bytesPerXattrs;
+    if (xattrBytes > maxXattrBytes)
+      throw new ImageError("tooLarge", `the archive has more than ${maxXattrBytes} bytes of attributes`);
+    attributed.set(real, { type, xattrs });
   }
 
   function own(real: string, { uid, gid }: TarEntry): void {
@@ -200,7 +209,7 @@ export function createLayerWriter(options: {
   return {
     entry(entry) {
       if (++entries > maxEntries) {
-        throw new ImageError("tooLarge", `the layer has more than ${maxEntries} entries`);
+        throw new ImageError("tooLarge", `the archive has more than ${maxEntries} entries`);
       }
       write(entry);
     },
@@ -221,12 +230,10 @@ export function createLayerWriter(options: {
       futimesSync(fd, entry.mtimeMs / 1_000, entry.mtimeMs / 1_000);
       open = undefined;
       closeSync(fd);
-      if (entry.xattrs.size === 0) return;
-      if (applyXattrs(root, real, entry.xattrs)) attributed.add(real);
-      else skipped.push(real);
+      attribute(real, "file", entry.xattrs);
     },
     finish() {
-      for (const [path, xattrs] of directoryXattrs) if (!applyXattrs(root, path, xattrs)) skipped.push(path);
+      if (!applyXattrs({ root, scratch, entries: attributed })) skipped.push(...attributed.keys());
       for (const [path, timeMs] of directoryTimes) {
         if (tree.stat(path)) lutimesSync(tree.at(path), timeMs / 1_000, timeMs / 1_000);
       }
@@ -236,7 +243,6 @@ export function createLayerWriter(options: {
         opaque: [...opaque],
         implicit: [...tree.implicit],
         skipped,
-        attributed: [...attributed],
       };
     },
     dispose() {
@@ -244,11 +250,6 @@ export function createLayerWriter(options: {
       open = undefined;
     },
   };
-}
-
-/** Of what this layer hides, and has not put anything in the place of. */
-function isWhiteoutMark(found: Stats): boolean {
-  return found.isCharacterDevice() && found.rdev === 0;
 }
 
 function isWithin(path: string, directory: string): boolean {

@@ -1,4 +1,4 @@
-import { invalidArchive, type RawHeader } from "./tar-header.ts";
+import { invalidArchive, type RawHeader, shown } from "./tar-header.ts";
 
 /** What an extended header says about the entry behind it. */
 export interface PaxRecords {
@@ -57,7 +57,7 @@ export function applyPaxRecords(header: RawHeader, { values }: PaxRecords): RawH
 
 /** No tool that makes images writes them; whoever made the layer with tar can do so without. */
 export function sparseFile(name: string) {
-  return invalidArchive(`has a sparse file (${JSON.stringify(name)}); make the layer without tar's --sparse`);
+  return invalidArchive(`has a sparse file (${shown(name)}); make the layer without tar's --sparse`);
 }
 
 function whole(value: string | undefined): number | undefined {

@@ -31,7 +31,7 @@ describeAsRoot("a data directory that is a link", () => {
     const staging = await layers.stage();
     mkdirSync(join(staging, "fs"));
     writeFileSync(join(staging, "fs/file"), "of the image");
-    const nothing = { whiteouts: [], opaque: [], implicit: [], skipped: [], attributed: [] };
+    const nothing = { whiteouts: [], opaque: [], implicit: [], skipped: [] };
     const layer = await layers.commit(staging, { diffId: "sha256:a", bytes: 0, entries: 1, ...nothing }, 0);
     const mode = (await canMountOverlay(dataDir)) ? "overlay" : "copy";
     const mounts = async () => (await readMountInfo()).split("\n").filter((line) => line.includes(home));

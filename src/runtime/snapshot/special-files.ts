@@ -39,22 +39,21 @@ export function createSpecialFiles(scratch: string): SpecialFiles {
    */
   function makeOpaqueBatch(): void {
     const folder = join(scratch, `opaque-${count++}`);
-    const [lower, upper, work, merged] = ["l", "u", "w", "m"].map((name) => join(folder, name));
-    if (!lower || !upper || !work || !merged) return;
-    for (const path of [folder, lower, upper, work, merged]) mkdirSync(path, { recursive: true });
+    for (const name of ["l", "u", "w", "m"]) mkdirSync(join(folder, name), { recursive: true });
     const names = Array.from({ length: batchSize }, (_, i) => String(i));
-    for (const name of names) mkdirSync(join(lower, name));
-    const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
-    if (!run("mount", ["-t", "overlay", "overlay", "-o", options, merged])) return;
+    for (const name of names) mkdirSync(join(folder, "l", name));
+    // Relative: the data directory's path may have a colon or a comma.
+    const options = "lowerdir=l,upperdir=u,workdir=w";
+    if (!run("mount", ["-t", "overlay", "overlay", "-o", options, "m"], folder)) return;
     try {
       for (const name of names) {
-        rmSync(join(merged, name), { recursive: true });
-        mkdirSync(join(merged, name), 0o755);
+        rmSync(join(folder, "m", name), { recursive: true });
+        mkdirSync(join(folder, "m", name), 0o755);
       }
     } finally {
-      run("umount", [merged]);
+      run("umount", [join(folder, "m")]);
     }
-    opaque.push(...names.map((name) => join(upper, name)));
+    opaque.push(...names.map((name) => join(folder, "u", name)));
   }
 
   return {
@@ -79,6 +78,6 @@ export function createSpecialFiles(scratch: string): SpecialFiles {
   };
 }
 
-function run(program: string, args: readonly string[]): boolean {
-  return spawnSync(program, args, { stdio: "ignore" }).status === 0;
+function run(program: string, args: readonly string[], cwd?: string): boolean {
+  return spawnSync(program, args, { cwd, stdio: "ignore" }).status === 0;
 }

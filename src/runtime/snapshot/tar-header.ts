@@ -26,7 +26,12 @@ export interface RawHeader extends Omit<TarEntry, "type" | "xattrs"> {
 export const blockSize = 512;
 
 export function invalidArchive(why: string): ImageError {
-  return new ImageError("invalidArchive", `the layer's archive ${why}`);
+  return new ImageError("invalidArchive", `the archive ${why}`);
+}
+
+/** A name for a message: one character per byte does not read well where the bytes are text. */
+export function shown(name: string): string {
+  return JSON.stringify(Buffer.from(name, "latin1").toString());
 }
 
 export function parseHeader(block: Buffer): RawHeader {

@@ -4,6 +4,7 @@ import {
   invalidArchive,
   parseHeader,
   type RawHeader,
+  shown,
   type TarEntry,
   type TarEntryType,
 } from "./tar-header.ts";
@@ -37,8 +38,11 @@ const types: Record<string, TarEntryType> = {
   "6": "fifo",
 };
 
+/** Archives are read, and refused, as Go's reader does it: what other runtimes unpack, and nothing else, is unpacked. */
 type State =
   | { kind: "header" }
+  /** One empty block was there: a second one ends the archive. */
+  | { kind: "ending" }
   | { kind: "extension"; typeFlag: string; parts: Buffer[]; remaining: number; padding: number }
   | { kind: "data"; remaining: number; padding: number }
   | { kind: "padding"; remaining: number }
@@ -48,39 +52,36 @@ type State =
 export function createTarParser(sink: TarSink): TarParser {
   let state: State = { kind: "header" };
   let partial: Buffer | undefined;
-  let longName: string | undefined;
-  let longLink: string | undefined;
+  let longName = "";
+  let longLink = "";
   let pax: PaxRecords = { values: new Map(), xattrs: new Map() };
 
   function takeHeader(block: Buffer): State {
-    if (isZero(block)) return { kind: "ended" };
+    if (isZero(block)) return { kind: state.kind === "ending" ? "ended" : "ending" };
+    if (state.kind === "ending") throw invalidArchive("goes on behind an empty block; it is damaged");
     const raw = parseHeader(block);
     const padding = (blockSize - (raw.size % blockSize)) % blockSize;
     if ("xgLK".includes(raw.typeFlag)) {
       if (raw.size > maxExtensionBytes) throw invalidArchive(`has an extended header of ${raw.size} bytes`);
-      if (raw.size === 0) return { kind: "header" };
-      return { kind: "extension", typeFlag: raw.typeFlag, parts: [], remaining: raw.size, padding };
+      if (raw.size > 0)
+        return { kind: "extension", typeFlag: raw.typeFlag, parts: [], remaining: raw.size, padding };
+      takeExtension(raw.typeFlag, Buffer.alloc(0));
+      return { kind: "header" };
     }
     return beginEntry(raw);
   }
 
   function beginEntry(raw: RawHeader): State {
-    const header = applyPaxRecords(
-      { ...raw, name: longName ?? raw.name, linkName: longLink ?? raw.linkName },
-      pax,
-    );
+    const told = applyPaxRecords(raw, pax);
+    const header = { ...told, name: longName || told.name, linkName: longLink || told.linkName };
     const { xattrs } = pax;
-    longName = undefined;
-    longLink = undefined;
-    pax = { values: new Map(), xattrs: new Map() };
+    forgetExtensions();
     // A file with holes, as GNU tar keeps them: what follows is not the file's bytes alone.
     if (header.typeFlag === "S") throw sparseFile(header.name);
     const type = types[header.typeFlag];
     if (type === undefined) {
-      const shown = JSON.stringify(header.typeFlag);
-      throw invalidArchive(
-        `has an entry of type ${shown} (${JSON.stringify(header.name)}), which is not known`,
-      );
+      const typeFlag = JSON.stringify(header.typeFlag);
+      throw invalidArchive(`has an entry of type ${typeFlag} (${shown(header.name)}), which is not known`);
     }
     // Archives from before there were types mark a directory by a slash at the end of its name. Others would take what
     // follows for the file's bytes, and see no entries that are hidden there.
@@ -93,17 +94,19 @@ export function createTarParser(sink: TarSink): TarParser {
     return { kind: "header" };
   }
 
+  function forgetExtensions(): void {
+    longName = "";
+    longLink = "";
+    pax = { values: new Map(), xattrs: new Map() };
+  }
+
   function takeExtension(typeFlag: string, data: Buffer): void {
-    // A global header may set anything for all entries behind it; images have no use for one.
-    if (typeFlag === "g") return;
-    if (typeFlag === "x") {
-      pax = parsePaxRecords(data);
-      return;
-    }
-    const end = data.indexOf(0);
-    const name = data.toString("latin1", 0, end === -1 ? data.length : end);
-    if (typeFlag === "L") longName = name;
-    else longLink = name;
+    // A global header may set anything for all entries behind it; images have no use for one. It is an entry of its own:
+    // what stands before it is about nothing behind it.
+    if (typeFlag === "g") forgetExtensions();
+    else if (typeFlag === "x") pax = parsePaxRecords(data);
+    else if (typeFlag === "L") longName = untilNul(data);
+    else longLink = untilNul(data);
   }
 
   /** Takes what it can from `chunk` at `at` and answers with where the rest begins. */
@@ -111,7 +114,8 @@ export function createTarParser(sink: TarSink): TarParser {
     switch (state.kind) {
       case "ended":
         return chunk.length;
-      case "header": {
+      case "header":
+      case "ending": {
         const missing = blockSize - (partial?.length ?? 0);
         const part = chunk.subarray(at, at + missing);
         const block = partial ? Buffer.concat([partial, part]) : part;
@@ -159,13 +163,14 @@ export function createTarParser(sink: TarSink): TarParser {
     },
     finish() {
       // Some writers leave out the two empty blocks at the end, umoci also what fills the last block.
-      const between =
-        state.kind === "ended" ||
-        state.kind === "padding" ||
-        (state.kind === "header" && !partial && !longName && !longLink);
-      if (!between || pax.values.size > 0) throw invalidArchive("is cut off");
+      if (state.kind === "extension" || state.kind === "data" || partial) throw invalidArchive("is cut off");
     },
   };
+}
+
+function untilNul(data: Buffer): string {
+  const end = data.indexOf(0);
+  return data.toString("latin1", 0, end === -1 ? data.length : end);
 }
 
 function isZero(block: Buffer): boolean {

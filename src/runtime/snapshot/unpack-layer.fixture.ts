@@ -45,6 +45,7 @@ export function unpackingPlace() {
     writeFileSync(join(folder, "blob"), blob);
     return unpackLayer({
       blob: join(folder, "blob"),
+      name: "layer sha256:abc",
       staging: staging(),
       limits: { maxBytes: 50_000_000, maxEntries: 1_000, ...limits },
     });

@@ -16,6 +16,8 @@ export interface UnpackLimits {
 
 export interface UnpackRequest {
   readonly blob: string;
+  /** What the blob is, for messages: `layer sha256:…`. */
+  readonly name: string;
   /** An empty directory of our own: the tree goes to `fs`, what is needed on the way to `scratch`. */
   readonly staging: string;
   readonly limits: UnpackLimits;
@@ -28,13 +30,14 @@ export interface UnpackResult extends LayerFacts {
 }
 
 /** Decompresses, hashes and unpacks in one pass. On failure the caller removes the staging directory. */
-export async function unpackLayer({ blob, staging, limits }: UnpackRequest): Promise<UnpackResult> {
+export async function unpackLayer({ blob, name, staging, limits }: UnpackRequest): Promise<UnpackResult> {
   const root = join(staging, "fs");
   const scratch = join(staging, "scratch");
   mkdirSync(root, 0o755);
   mkdirSync(scratch, 0o700);
   const writer = createLayerWriter({
     root,
+    scratch,
     special: createSpecialFiles(scratch),
     maxEntries: limits.maxEntries,
   });
@@ -45,7 +48,7 @@ export async function unpackLayer({ blob, staging, limits }: UnpackRequest): Pro
     for await (const chunk of readDecompressed(blob)) {
       bytes += chunk.length;
       if (bytes > limits.maxBytes) {
-        throw new ImageError("tooLarge", `the layer unpacks to more than ${limits.maxBytes} bytes`);
+        throw new ImageError("tooLarge", `the archive unpacks to more than ${limits.maxBytes} bytes`);
       }
       hash.update(chunk);
       parser.push(chunk);
@@ -54,20 +57,21 @@ export async function unpackLayer({ blob, staging, limits }: UnpackRequest): Pro
     parser.finish();
     return { ...writer.finish(), diffId: `sha256:${hash.digest("hex")}`, bytes };
   } catch (error) {
-    throw asArchiveError(error);
+    throw asArchiveError(error, name);
   } finally {
     writer.dispose();
   }
 }
 
 /** What the file system refuses because of the archive's names is the archive's fault. */
-function asArchiveError(error: unknown): ImageError {
+function asArchiveError(error: unknown, name: string): ImageError {
+  if (error instanceof ImageError) return new ImageError(error.code, `${name}: ${error.message}`);
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENAMETOOLONG" || code === "ELOOP" || code === "ENOTDIR" || code === "EILSEQ") {
     return new ImageError(
       "invalidArchive",
-      `the layer's archive has a name that cannot be: ${String(error)}`,
+      `${name}: the archive has a name that cannot be: ${String(error)}`,
     );
   }
-  return fromSystemError(error, "unpacking a layer");
+  return fromSystemError(error, `unpacking ${name}`);
 }

@@ -9,3 +9,10 @@ test("a second claim is refused until the first is released", async () => {
   const second = await claimDataDir(tmpdir());
   await second.release();
 });
+
+test("whoever is about to go is waited for", async () => {
+  const first = await claimDataDir(tmpdir());
+  const second = claimDataDir(tmpdir());
+  await first.release();
+  await (await second).release();
+});

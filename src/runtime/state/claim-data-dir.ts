@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
+import { createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 
 /**
  * One daemon per data directory. The claim is an abstract unix socket named for the directory: the kernel gives it to
@@ -10,26 +11,37 @@ export interface DataDirClaim {
   release(): Promise<void>;
 }
 
+/** On a busy machine a killed process takes a moment to be gone, and whoever killed it may not have waited for that. */
+const patienceMs = 1_000;
+
 export async function claimDataDir(
   dataDir: string,
   part: "runtime" | "up" = "runtime",
 ): Promise<DataDirClaim> {
   const directory = await realpath(dataDir);
   const name = createHash("sha256").update(directory).digest("hex").slice(0, 32);
-  const server = createServer((socket) => socket.destroy());
-  await listen(server, `\0kindling-${part}-${name}`).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EADDRINUSE") throw error;
-    throw new Error(
-      `${directory} is in use by another kindling ${part}; stop it, or choose another --data-dir`,
-    );
-  });
-  server.unref();
-  return { release: () => new Promise((resolve) => server.close(() => resolve())) };
+  const path = `\0kindling-${part}-${name}`;
+  const giveUpAt = Date.now() + patienceMs;
+  for (;;) {
+    const claim = await tryToClaim(path);
+    if (claim) return claim;
+    if (Date.now() >= giveUpAt)
+      throw new Error(
+        `${directory} is in use by another kindling ${part}; stop it, or choose another --data-dir`,
+      );
+    await delay(20);
+  }
 }
 
-function listen(server: Server, path: string): Promise<void> {
+function tryToClaim(path: string): Promise<DataDirClaim | undefined> {
+  const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ path, exclusive: true }, resolve);
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      error.code === "EADDRINUSE" ? resolve(undefined) : reject(error),
+    );
+    server.listen({ path, exclusive: true }, () => {
+      server.unref();
+      resolve({ release: () => new Promise((released) => server.close(() => released())) });
+    });
   });
 }

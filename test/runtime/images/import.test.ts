@@ -13,10 +13,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createManualClock } from "../../../src/lib/manual-clock.ts";
 import { emptyArchiveEnd, formatHeader } from "../../../src/runtime/snapshot/tar-writer.ts";
 import { layerOf, startFakeRegistry } from "../../support/fake-registry.ts";
 import { type ImagesFixture, openImages, pullAll } from "../../support/images.ts";
 import { describeWithTool, toolPath } from "../../support/tools.ts";
+import { unpackProgram } from "../../support/unpack-program.ts";
 
 let work: string;
 let fixture: ImagesFixture;
@@ -117,25 +119,48 @@ test("where overlayfs cannot be, layers are copied: whiteouts, opaque directorie
 });
 
 test("3542-4 unpacking that takes longer than the timeout is no stall", async () => {
-  const many = Array.from({ length: 30_000 }, (_, i) =>
-    formatHeader({ name: `d${i % 100}/f${i}`, type: "file" }),
-  );
-  const registry = await startFakeRegistry({
-    layers: [Buffer.concat([...many, emptyArchiveEnd]), layerOf("x", "y")],
-  });
+  const clock = createManualClock();
+  const dataDir = join(work, "data");
+  const staging = join(dataDir, "staging");
+  const held = await makeHeldProgram(join(staging, "go"));
+  const { images, remove } = await openImages({ dataDir, clock, unpackProgram: held });
+  const registry = await startFakeRegistry({ layers: [layerOf("x", "y")] });
   try {
-    const reports = await pullAll(fixture.images, {
+    const pulled = pullAll(images, {
       reference: registry.reference,
       noProgressTimeoutMs: 250,
       granularity: { kind: "time", intervalMs: 50 },
     });
+    pulled.catch(() => {});
+    await expect.poll(() => readdirSync(staging)).toHaveLength(1);
+    await clock.advance(10_000);
+    writeFileSync(join(staging, "go"), "");
+    const reports = await pulled;
     const unpacking = reports.filter(({ layers }) => layers[0]?.stage === "unpacking");
     expect(unpacking.length * 50).toBeGreaterThan(250);
     expect(reports.at(-1)?.kind).toBe("done");
   } finally {
     await registry.stop();
+    await remove();
   }
 });
+
+/** The unpack process, which begins on no layer before the file is there. */
+async function makeHeldProgram(file: string): Promise<string> {
+  const hold = `
+    import { existsSync } from "node:fs";
+    const on = process.on.bind(process);
+    process.on = (event, listener) => on(event, event !== "message" ? listener : (message) => {
+      const wait = () => (existsSync(${JSON.stringify(file)}) ? listener(message) : setTimeout(wait, 20));
+      if (message.kind === "unpack") wait();
+      else listener(message);
+    });`;
+  const folder = join(work, "program");
+  mkdirSync(folder);
+  const program = join(folder, "held.mjs");
+  writeFileSync(program, `${hold}\n${readFileSync(await unpackProgram(), "utf8")}`);
+  return program;
+}
 
 describe("refuses", () => {
   test.each([

@@ -1,7 +1,9 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { emptyArchiveEnd, formatHeader } from "../../../src/runtime/snapshot/tar-writer.ts";
 import { unpackCommand } from "../../../src/runtime/snapshot/unpack-command.ts";
 import { createUnpackPool } from "../../../src/runtime/snapshot/unpack-pool.ts";
 import { unpackProgram } from "../../support/unpack-program.ts";
@@ -52,6 +54,29 @@ describe.skipIf(process.getuid?.() !== 0)("the unpack process", () => {
         .filter(({ options }) => options.includes("rw"))
         .map(({ point }) => point);
       expect(writable.sort()).toEqual(["/proc", join(dataDir, "staging")].sort());
+    } finally {
+      await pool.close();
+    }
+  });
+
+  test("finds in there what it makes whiteouts, opaque directories and extended attributes with", async () => {
+    const { argv } = await unpackCommand({ dataDir, program: await unpackProgram() });
+    const [blob, staging] = [join(dataDir, "content/blob"), join(dataDir, "staging/one")];
+    const xattrs = new Map([["user.note", Buffer.from("hello")]]);
+    const names = ["noted\xff", ".wh.gone\xff", "opaque/.wh..wh..opq"];
+    const headers = names.map((name) => formatHeader({ name, type: "file", xattrs }));
+    writeFileSync(blob, Buffer.concat([...headers, emptyArchiveEnd]));
+    mkdirSync(staging);
+    const pool = createUnpackPool({ command: argv });
+    try {
+      const limits = { maxBytes: 1_000_000, maxEntries: 10 };
+      const request = { blob, name: "layer", staging, limits };
+      const facts = await pool.unpack(request, new AbortController().signal);
+      expect(facts).toMatchObject({ skipped: [], whiteouts: ["gone\xff"], opaque: ["opaque"] });
+      const args = ["-c", "--xattrs", "--xattrs-include=*", "-C", join(staging, "fs"), "."];
+      const packed = execFileSync("tar", args).toString("latin1");
+      expect(packed).toContain("SCHILY.xattr.user.note=hello");
+      expect(packed).toContain("SCHILY.xattr.trusted.overlay.opaque=y");
     } finally {
       await pool.close();
     }

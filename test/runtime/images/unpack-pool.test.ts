@@ -23,7 +23,7 @@ function start({
 }): (workMs: number) => Promise<unknown> {
   const command = [process.execPath, "-e", program, String(answers)];
   pool = createUnpackPool({ command, idleMs });
-  return (workMs) => pool.unpack({ blob: String(workMs), staging: "", limits }, signal);
+  return (workMs) => pool.unpack({ blob: String(workMs), name: "layer", staging: "", limits }, signal);
 }
 
 test("work that comes while the idle process is leaving is its successor's, and is done", async () => {
@@ -42,7 +42,7 @@ test("an answer that comes twice does not stop the process during the next work"
 
 test("a machine without the program that confines the process is told what to install", async () => {
   pool = createUnpackPool({ command: ["unshare-that-is-missing", "--mount"] });
-  await expect(pool.unpack({ blob: "", staging: "", limits }, signal)).rejects.toThrow(
+  await expect(pool.unpack({ blob: "", name: "layer", staging: "", limits }, signal)).rejects.toThrow(
     "the unpack process ended: unshare-that-is-missing is not installed: apt-get install util-linux",
   );
 });

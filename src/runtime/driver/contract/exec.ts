@@ -109,9 +109,12 @@ export function describeExec(bench: () => ContractBench): void {
         child.stderr?.resume();
         await once(child.stdout, "data");
         await child.kill();
-        const { out } = await bench().exec(spec.id, ["ps", "-o", "stat,args"]);
-        expect(out).toContain("sleep 100");
-        expect(out).not.toMatch(/^Z/m);
+        // One that is just being reaped may show for a moment.
+        await until(async () => {
+          const { out } = await bench().exec(spec.id, ["ps", "-o", "stat,args"]);
+          expect(out).toContain("sleep 100");
+          return !/^Z/m.test(out);
+        });
       }
     });
   });

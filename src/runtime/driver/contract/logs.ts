@@ -1,15 +1,22 @@
-import { existsSync, renameSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { renameSync, statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { type ContractBench, joinParts, readLog } from "./contract-bench.ts";
+import { type ContractBench, joinParts, readLog, until } from "./contract-bench.ts";
 
 export function describeLogs(bench: () => ContractBench): void {
   describe("logs", () => {
     it("writes CRI's format, streams apart and in order", async () => {
-      const spec = bench().spec({
-        args: ["sh", "-c", "echo one; sleep 0.1; echo two >&2; sleep 0.1; printf three"],
+      // Whoever reads two streams late cannot tell which came first: each waits until the one before is written.
+      const spec = await bench().started({
+        args: ["sh", "-c", "echo one; read go; echo two >&2; read go; printf three"],
+        stdin: true,
       });
-      await bench().runSpec(spec);
+      const { streams } = await bench().attach(spec.id);
+      for (const written of [1, 2]) {
+        await until(() => readLog(spec.logPath).length === written);
+        streams.stdin?.write("go\n");
+      }
+      await bench().wait(spec.id);
+      streams.close();
       const lines = readLog(spec.logPath);
       expect(lines.map(({ stream, text }) => [stream, text])).toEqual([
         ["stdout", "one"],
@@ -40,28 +47,25 @@ export function describeLogs(bench: () => ContractBench): void {
     });
 
     it("goes on in a new file after rotation, without losing or repeating a line", async () => {
-      const count = 3000;
-      const script = `i=0; while [ $i -lt ${count} ]; do echo line $i; i=$((i+1)); [ $((i % 100)) = 0 ] && sleep 0.02; done`;
+      // Talks until it is told to stop, and then says how much it has said.
+      const script =
+        "trap 'told=1' TERM; i=0; while [ -z \"$told\" ]; do echo line $i; i=$((i+1)); [ $((i % 100)) = 0 ] && sleep 0.02; done; echo $i lines";
       const spec = await bench().started({ args: ["sh", "-c", script] });
+      const hasLines = () => (statSync(spec.logPath, { throwIfNoEntry: false })?.size ?? 0) > 0;
       const rotated: string[] = [];
       for (let turn = 0; turn < 5; turn++) {
-        await sleep(60);
-        if (await bench().exited(spec.id)) break;
+        await until(hasLines);
         const away = `${spec.logPath}.${turn}`;
         renameSync(spec.logPath, away);
         rotated.push(away);
-        await bench()
-          .driver.reopenLog(spec.id)
-          .catch((error) => {
-            // It may have ended meanwhile.
-            if (!String(error).includes("exited")) throw error;
-          });
+        await bench().driver.reopenLog(spec.id);
       }
+      await until(hasLines);
+      await bench().driver.kill(spec.id, "TERM");
       await bench().wait(spec.id);
-      expect(rotated.length).toBeGreaterThan(0);
-      const files = [...rotated, spec.logPath].filter((path) => existsSync(path));
-      const all = files.flatMap((path) => joinParts(readLog(path)));
-      expect(all).toEqual(Array.from({ length: count }, (_, index) => `line ${index}`));
+      const all = [...rotated, spec.logPath].flatMap((path) => joinParts(readLog(path)));
+      const count = all.length - 1;
+      expect(all).toEqual([...Array.from({ length: count }, (_, i) => `line ${i}`), `${count} lines`]);
     });
   });
 }

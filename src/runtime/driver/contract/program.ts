@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { ContractBench } from "./contract-bench.ts";
+import { type ContractBench, until } from "./contract-bench.ts";
 
 export function describeProgram(bench: () => ContractBench): void {
   describe("the program", () => {
@@ -42,6 +43,8 @@ export function describeProgram(bench: () => ContractBench): void {
       const first = await bench().started({ args: ["sleep", "100"], namespaces: bench().ownNamespaces });
       const state = await bench().driver.state(first.id);
       if (state.kind !== "running") throw new Error("not running");
+      // The runtime's own process until it has become the program.
+      await until(() => readFileSync(`/proc/${state.pid}/cmdline`, "utf8").includes("sleep"));
       const at = (kind: string) => `/proc/${state.pid}/ns/${kind}`;
       const { log } = await bench().run({
         args: ["sh", "-c", "ls /sys/class/net; grep -l sleep /proc/1/cmdline; hostname"],

@@ -27,7 +27,11 @@ export function describeRestart(bench: () => ContractBench): void {
     it("gives the streams and the terminal of its containers to the next one", async () => {
       const pipes = await bench().started({ args: ["cat"], stdin: true });
       const terminal = await bench().started({
-        args: ["sh", "-c", "read x; stty size; echo got $x; read x"],
+        // The new size and what is typed go separate ways.
+        args: [
+          ...["sh", "-c"],
+          'read x; until [ "$(stty size)" = "33 99" ]; do sleep 0.1; done; stty size; echo got $x; read x',
+        ],
         stdin: true,
         terminal: true,
       });

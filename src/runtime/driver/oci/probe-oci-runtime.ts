@@ -24,8 +24,9 @@ export async function probeOciRuntime(options: {
   dir: string;
   layout: CgroupLayout;
   clock: Clock;
+  signal?: AbortSignal;
 }): Promise<string | undefined> {
-  const { path, dir, layout, clock } = options;
+  const { path, dir, layout, clock, signal } = options;
   const { mtimeMs, size } = await stat(path);
   const subject = `${path} ${mtimeMs} ${size} ${bootId()} ${layout.kind}`;
   const cacheFile = join(dir, `probe-${path.replaceAll("/", "_")}`);
@@ -40,7 +41,7 @@ export async function probeOciRuntime(options: {
     const config = buildOciConfig(container, facts);
     await writeFile(join(bundle, "config.json"), JSON.stringify(config));
     const args = ["--root", join(bundle, "state"), "run", "--bundle", bundle, id];
-    const { output: said } = await runQuietly(path, args, { timeoutMs: 20_000 });
+    const { output: said } = await runQuietly(path, args, { timeoutMs: 20_000, signal });
     const works = said.includes(missingProgram) && /no such file|not found/i.test(said);
     if (!works) return readableComplaint(said) || "it said nothing";
     await writeFile(cacheFile, subject);

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { Clock } from "../../../lib/clock.ts";
 import { createKeyedMutex } from "../../../lib/keyed-mutex.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { endLeftoverProcesses } from "../end-leftover-processes.ts";
@@ -21,6 +22,7 @@ import type { PodPorts } from "./packet-rules.ts";
 
 export interface BridgeOptions {
   readonly directory: string;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** `kindling0`, or the first such name that is free, unless told. */
   readonly bridge?: string;
@@ -38,6 +40,7 @@ export async function createBridgeNetwork(options: BridgeOptions): Promise<Netwo
   const perPod = createKeyedMutex();
   const claims = createKeyedMutex();
   const setup = createBridgeSetup({
+    clock: options.clock,
     settingsFile: join(directory, "bridge.json"),
     wanted: options,
     filtersPackets: noFilter === undefined,
@@ -45,7 +48,7 @@ export async function createBridgeNetwork(options: BridgeOptions): Promise<Netwo
     podPorts,
   });
 
-  async function podPorts(): Promise<readonly PodPorts[]> {
+  async function podPorts(): Promise<readonly (PodPorts & BridgeRecord)[]> {
     const ids = await records.ids();
     const all = await Promise.all(ids.map(async (podId) => ({ podId, record: await records.read(podId) })));
     return all.flatMap(({ podId, record }) => (record ? [{ podId, ...record }] : []));

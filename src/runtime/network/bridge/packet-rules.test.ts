@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findPortProblem } from "./find-port-problem.ts";
-import { type PacketRules, renderRemoval, renderRules } from "./packet-rules.ts";
+import { hasRules, type PacketRules, renderRemoval, renderRules, savedPattern } from "./packet-rules.ts";
 
 const rules: PacketRules = {
   bridge: "kindling0",
@@ -31,6 +31,42 @@ test("built-in chains lead to ours once", () => {
   expect(renderRules(rules, "")).toContain("-I POSTROUTING -j KDL-OUT-kindling0\n");
   expect(renderRules(rules, jump)).not.toContain("-I POSTROUTING");
   expect(renderRules(rules, "-A POSTROUTING -j KDL-OUT-kindling01\n")).toContain("-I POSTROUTING");
+});
+
+/** As iptables-save prints them: not in the words they were given in. */
+const saved = [
+  ":KDL-PORTS-kindling0 - [0:0]",
+  "-A PREROUTING -m addrtype --dst-type LOCAL -j KDL-PORTS-kindling0",
+  "-A OUTPUT -m addrtype --dst-type LOCAL -j KDL-PORTS-kindling0",
+  "-A POSTROUTING -j KDL-OUT-kindling0",
+  "-A KDL-PORTS-kindling0 -p tcp -m tcp --dport 8080 -j DNAT --to-destination 10.88.0.5:80",
+  "-A KDL-PORTS-kindling0 -d 127.0.0.1/32 -p udp -m udp --dport 53 -j DNAT --to-destination 10.88.0.5:53",
+  "-A KDL-OUT-kindling0 -s 10.88.0.0/16 ! -d 10.88.0.0/16 -j MASQUERADE",
+  "-A KDL-OUT-kindling0 -s 10.88.0.0/16 -o kindling0 -m conntrack --ctstate DNAT -j MASQUERADE",
+  "-A KDL-OUT-kindling0 -s 127.0.0.0/8 -o kindling0 -j MASQUERADE",
+  "-A FORWARD -j KDL-FWD-kindling0",
+  "-A INPUT -j KDL-IN-kindling0",
+  "-A KDL-FWD-kindling0 -i kindling0 -j ACCEPT",
+  "-A KDL-FWD-kindling0 -o kindling0 -j ACCEPT",
+  "-A KDL-IN-kindling0 -d 127.0.0.0/8 -i kindling0 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP",
+];
+const another = [
+  "-A KDL-PORTS-kindling0 -p tcp -m tcp --dport 81 -j DNAT --to-destination 10.88.0.6:80",
+  "-A KDL-FWD-kindling01 -i kindling01 -j ACCEPT",
+];
+test.each<[string, readonly string[], boolean]>([
+  ["all of them", saved, true],
+  ["more than them", [...saved, ...another], true],
+  ["none", [], false],
+  ["chains without their rules", saved.filter((line) => !line.startsWith("-A KDL-")), false],
+  ["rules that nothing leads to", saved.filter((line) => !line.startsWith("-A FORWARD")), false],
+  ["one rule less", saved.filter((line) => !line.includes("--dport 53")), false],
+  ["another bridge's", saved.map((line) => line.replaceAll("kindling0", "kindling01")), false],
+])("hasRules: %s", (_name, lines, there) => {
+  const pattern = new RegExp(savedPattern("kindling0"));
+  const found = lines.flatMap((line) => pattern.exec(line)?.[0] ?? []);
+  // By way of a shell nothing is left of the spaces at the end.
+  for (const text of [lines.join("\n"), found.join("\n").trim()]) expect(hasRules(rules, text)).toBe(there);
 });
 
 test("removal takes what leads to the chains, then the chains, and nothing else", () => {

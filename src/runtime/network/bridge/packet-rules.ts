@@ -73,15 +73,35 @@ function portRules({ podId, address, portMappings }: PodPorts): string[] {
   });
 }
 
-/** Input for `iptables-restore --noflush` that makes the rules so, given what `iptables-save` printed. */
+/** Input for `iptables-restore --noflush` that makes the rules so, given what `iptables-save` printed (savedPattern). */
 export function renderRules(rules: PacketRules, saved: string): string {
+  const lines = saved.split("\n");
   return renderTables(chainsOf(rules), ({ name, jumps, rules }) => [
     ...rules.map((rule) => `-A ${name} ${rule}`),
     ...jumps
       .map((jump) => `${jump} -j ${name}`)
-      .filter((jump) => !saved.includes(`-A ${jump}\n`))
+      .filter((jump) => !lines.includes(`-A ${jump}`))
       .map((jump) => `-I ${jump}`),
   ]);
+}
+
+/**
+ * Whether they are all there still. Counted, not compared: iptables writes rules in other words than it was given. More
+ * may be there: those of a pod that is on its way.
+ */
+export function hasRules(rules: PacketRules, saved: string): boolean {
+  const lines = saved.split("\n");
+  return chainsOf(rules).every(
+    ({ name, jumps, rules }) =>
+      jumps.every((jump) => lines.includes(`-A ${jump} -j ${name}`)) &&
+      lines.filter((line) => line.split(" ")[1] === name).length >= rules.length,
+  );
+}
+
+/** For grep, what is needed here of the lines of `iptables-save`: a machine with many services has megabytes of others. */
+export function savedPattern(bridge: string): string {
+  const chain = `KDL-[A-Z]+-${bridge.replace(/[^\w-]/g, ".")}`;
+  return `^-A ${chain} |^-A .* -j ${chain}$`;
 }
 
 /** Input that removes every trace of them. */
