@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { parse } from "yaml";
@@ -9,25 +8,15 @@ import { UsageError } from "./usage-error.ts";
 type Mapping = Readonly<Record<string, unknown>>;
 
 /**
- * Takes options of a command from a YAML file: `--data-dir` is `dataDir` there. What the command line or the
- * environment says goes before. Answers with what the file has under the names of `sections`, unread.
+ * Takes options of a command from the text of a YAML file: `--data-dir` is `dataDir` there. What the command line or
+ * the environment says goes before. Answers with what the file has under the names of `sections`, unread.
  */
-export async function applyConfigFile(
+export function applyConfig(
   command: Command,
-  file: string,
-  sections: readonly string[],
-): Promise<Mapping> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(error.code === "ENOENT" ? `${file} does not exist` : `${file}: ${error.message}`);
-  });
-  return applyConfig(command, parseMapping(text, file), { file, sections });
-}
-
-function applyConfig(
-  command: Command,
-  config: Mapping,
+  text: string,
   { file, sections }: { readonly file: string; readonly sections: readonly string[] },
 ): Mapping {
+  const config = parseMapping(text, file);
   const options = configurableOptions(command);
   const rest: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(config)) {

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Client } from "../client/client.ts";
+import type { ClusterAccess } from "../client/cluster-access.ts";
 import { countRequests } from "../client/count-requests.ts";
 import { createClient } from "../client/create-client.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
 import { runWhileLeader } from "../client/leader-election.ts";
+import type { Transport } from "../client/transport.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
@@ -29,8 +31,9 @@ export interface ComponentDeps {
   readonly clock: typeof systemClock;
   readonly logger: Logger;
   readonly metrics?: Metrics;
-  /** What the API server is trusted by. */
-  readonly ca: string | undefined;
+  readonly access: ClusterAccess;
+  /** With other credentials than those of `access`; counted like its own requests. */
+  open(access: ClusterAccess): Transport;
 }
 
 const leading = { name: "leader_election_master_status", help: "Whether this process holds the lease" };
@@ -42,11 +45,13 @@ export async function runComponent(
 ): Promise<void> {
   const access = await loadAccess(kubeconfig);
   const metrics = metricsServing && createMetrics();
-  const direct = createHttpTransport({ access });
-  const transport = metrics ? countRequests(direct, metrics, access.server.host) : direct;
+  const open = (as: ClusterAccess) => {
+    const direct = createHttpTransport({ access: as });
+    return metrics ? countRequests(direct, metrics, as.server.host) : direct;
+  };
   const clock = systemClock;
-  const client = createClient({ transport, userAgent });
-  const deps: ComponentDeps = { client, clock, logger, metrics, ca: access.tls.ca };
+  const client = createClient({ transport: open(access), userAgent });
+  const deps: ComponentDeps = { client, clock, logger, metrics, access, open };
   let served: Awaited<ReturnType<typeof serveMetrics>> | undefined;
   try {
     if (metrics) {

@@ -8,9 +8,9 @@ import { explainStart } from "./explain-start.ts";
 import { featureGatesOption } from "./feature-gates-option.ts";
 import { listenOption } from "./listen-option.ts";
 import { addLogOptions, loggerOf } from "./log-options.ts";
-import { readGivenFile } from "./read-given-file.ts";
+import { parseGivenFile } from "./read-given-file.ts";
 import { addStoreOptions, type StoreFlags, storeOptionsOf } from "./store-options.ts";
-import { untilStopped } from "./until-stopped.ts";
+import { serveUntilStopped } from "./until-stopped.ts";
 
 export type ControlPlaneFlags = StoreFlags &
   Parameters<typeof loggerOf>[0] &
@@ -37,11 +37,10 @@ export async function runControlPlane<Started extends { close(): Promise<void> }
   start: (options: ControlPlaneOptions) => Promise<Started>,
   announce: (started: Started) => string,
 ): Promise<void> {
-  const { dataDir, listen, kubeconfig, tokenAuthFile = "", featureGates: features } = flags;
+  const { dataDir, listen, kubeconfig, featureGates: features } = flags;
   const store = await storeOptionsOf(flags);
-  const tokens = await readGivenFile("--token-auth-file", flags.tokenAuthFile);
-  const staticTokens = tokens && parseTokenFile(tokens.toString(), tokenAuthFile);
-  await untilStopped(async (signal) => {
+  const staticTokens = await parseGivenFile("--token-auth-file", flags.tokenAuthFile, parseTokenFile);
+  await serveUntilStopped(async (signal) => {
     const started = await start({
       dataDir: resolve(dataDir),
       store,
@@ -50,7 +49,9 @@ export async function runControlPlane<Started extends { close(): Promise<void> }
       kubeconfig,
       staticTokens,
       logger: loggerOf(flags),
+      signal,
     }).catch(async (error: unknown) => {
+      if (signal.aborted) throw error;
       throw await explainStart(error, { dataDir: resolve(dataDir), holderOf: findPortHolder });
     });
     process.stdout.write(announce(started));

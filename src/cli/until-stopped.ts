@@ -14,3 +14,12 @@ export async function untilStopped(run: (signal: AbortSignal) => Promise<void>):
     process.off("SIGTERM", onSignal);
   }
 }
+
+/** The same for what serves: to be stopped is how it ends, also while it is only starting. */
+export function serveUntilStopped(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  return untilStopped((signal) =>
+    run(signal).catch((error: unknown) => {
+      if (!signal.aborted || error !== signal.reason) throw error;
+    }),
+  );
+}

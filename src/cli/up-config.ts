@@ -4,9 +4,9 @@ import {
   KubeletConfigurationError,
   parseKubeletConfiguration,
 } from "../kubelet/configuration/kubelet-configuration.ts";
-import { messageOf } from "../lib/message-of.ts";
 import { parseRuntimeConfig, type RuntimeConfig } from "../runtime/runtime-config.ts";
-import { applyConfigFile } from "./config-file.ts";
+import { applyConfig } from "./config-file.ts";
+import { parseGivenFile } from "./read-given-file.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** What a file of `up --config` has beside the options. */
@@ -17,13 +17,9 @@ export interface NodeSections {
 
 /** Reads the file that `--config` names, if any, into the command's options and the two sections. */
 export async function readUpConfig(command: Command): Promise<NodeSections> {
-  const file: string | undefined = command.opts().config;
-  if (file === undefined) return {};
-  const { kubeletConfig, runtimeConfig } = await applyConfigFile(command, file, [
-    "kubeletConfig",
-    "runtimeConfig",
-  ]);
-  try {
+  const sections = ["kubeletConfig", "runtimeConfig"];
+  const read = await parseGivenFile("--config", command.opts().config, (text, file): NodeSections => {
+    const { kubeletConfig, runtimeConfig } = applyConfig(command, text, { file, sections });
     return {
       ...(kubeletConfig !== undefined && { kubeletConfig: kubeletOf(kubeletConfig, file) }),
       ...(runtimeConfig !== undefined && {
@@ -31,9 +27,8 @@ export async function readUpConfig(command: Command): Promise<NodeSections> {
         runtimeConfig: parseRuntimeConfig(JSON.stringify(runtimeConfig), `${file}: runtimeConfig`),
       }),
     };
-  } catch (error) {
-    throw new UsageError(messageOf(error));
-  }
+  });
+  return read ?? {};
 }
 
 function kubeletOf(section: unknown, file: string): KubeletConfiguration {

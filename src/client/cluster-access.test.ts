@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createManualClock } from "../lib/manual-clock.ts";
 import { loadInClusterAccess, loadKubeconfig } from "./cluster-access.ts";
+import { KubeconfigError } from "./kubeconfig.ts";
 
 const pem = "-----BEGIN CERTIFICATE-----\n";
 
@@ -68,8 +69,9 @@ describe("access to a cluster", () => {
 
   test("says which kubeconfig cannot be read", async () => {
     await expect(loadKubeconfig("/nowhere/config")).rejects.toThrow(
-      "kubeconfig /nowhere/config cannot be read",
+      new KubeconfigError("kubeconfig /nowhere/config does not exist"),
     );
+    await expect(loadKubeconfig(folder)).rejects.toThrow(`kubeconfig ${folder} cannot be read: EISDIR`);
   });
 
   test("finds the cluster around a pod", async () => {

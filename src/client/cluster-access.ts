@@ -4,7 +4,13 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { joinHostPort } from "../lib/join-host-port.ts";
 import { messageOf } from "../lib/message-of.ts";
 import { createExecCredential } from "./exec-credential.ts";
-import { type Kubeconfig, type KubeconfigFile, parseKubeconfig, type Source } from "./kubeconfig.ts";
+import {
+  type Kubeconfig,
+  KubeconfigError,
+  type KubeconfigFile,
+  parseKubeconfig,
+  type Source,
+} from "./kubeconfig.ts";
 
 /** Where a cluster is, whom to trust there, and how to show who one is. */
 export interface ClusterAccess {
@@ -31,7 +37,7 @@ export async function loadKubeconfig(
   const named = paths.split(delimiter).filter(Boolean);
   const files = await Promise.all(named.map((path) => readConfigFile(path, named.length > 1)));
   const found = files.filter((file) => file !== undefined);
-  if (found.length === 0) throw new Error(`kubeconfig ${paths}: none of these files is there`);
+  if (found.length === 0) throw new KubeconfigError(`kubeconfig ${paths}: none of these files is there`);
   return readAccess(parseKubeconfig(found, context), clock);
 }
 
@@ -39,9 +45,10 @@ async function readConfigFile(path: string, mayBeMissing: boolean): Promise<Kube
   try {
     return { path, text: await readFile(path, "utf8") };
   } catch (error) {
-    if (mayBeMissing && error instanceof Error && "code" in error && error.code === "ENOENT")
-      return undefined;
-    throw new Error(`kubeconfig ${path} cannot be read: ${messageOf(error)}`, { cause: error });
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (isMissing && mayBeMissing) return undefined;
+    const problem = isMissing ? "does not exist" : `cannot be read: ${messageOf(error)}`;
+    throw new KubeconfigError(`kubeconfig ${path} ${problem}`, { cause: error });
   }
 }
 

@@ -41,6 +41,14 @@ export interface KubeconfigFile {
   readonly path: string;
 }
 
+/** The file itself is wrong: not there, not to be read, or no kubeconfig. */
+export class KubeconfigError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "KubeconfigError";
+  }
+}
+
 type Mapping = Readonly<Record<string, unknown>>;
 /** A file's content, and where its relative paths begin. */
 type Config = Mapping & { readonly folder: string };
@@ -57,9 +65,7 @@ export function parseKubeconfig(files: readonly KubeconfigFile[], context?: stri
       ? readContext(configs, currentContext(configs), "current-context")
       : readContext(configs, context, "the context asked for");
   } catch (error) {
-    throw new Error(`kubeconfig ${paths}: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw new KubeconfigError(`kubeconfig ${paths}: ${messageOf(error)}`, { cause: error });
   }
 }
 

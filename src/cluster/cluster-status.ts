@@ -4,6 +4,7 @@ import { hasEnded } from "../api/pod-phase.ts";
 import { connectCluster } from "../client/create-client.ts";
 import { messageOf } from "../lib/message-of.ts";
 import { diskUsage } from "../runtime/image/disk-usage.ts";
+import { decideVersion, findVersion } from "./data-dir/check-version.ts";
 import { isRunning, readUpRecord, type UpRecord } from "./data-dir/up-record.ts";
 import { whatIsThere } from "./reset-data-dir.ts";
 import { type RunningContainer, runningContainers } from "./running-containers.ts";
@@ -27,6 +28,8 @@ export interface ClusterStatus {
   readonly workload?: Workload;
   /** Why the API of a running cluster did not answer. */
   readonly problem?: string;
+  /** Why this version's `up` would not go on with the data. */
+  readonly refused?: string;
   readonly containers: readonly RunningContainer[];
   readonly diskBytes: number;
 }
@@ -36,6 +39,8 @@ const apiTimeoutMs = 5_000;
 export async function clusterStatus(dataDir: string): Promise<ClusterStatus> {
   const there = await whatIsThere(dataDir);
   if (there !== "cluster") return { dataDir, state: there, containers: [], diskBytes: 0 };
+  const version = decideVersion(await findVersion(dataDir));
+  const refused = version.kind === "refuse" && { refused: version.why };
   const up = await readUpRecord(dataDir);
   const running = isRunning(up);
   const state = running ? (up.serving ? "running" : "starting") : "stopped";
@@ -44,7 +49,7 @@ export async function clusterStatus(dataDir: string): Promise<ClusterStatus> {
     diskUsage(dataDir),
     running && up.serving ? askApi(up.serving.kubeconfig) : {},
   ]);
-  return { dataDir, state, ...(up && { up }), ...answer, containers, diskBytes: usedBytes };
+  return { dataDir, state, ...(up && { up }), ...answer, ...refused, containers, diskBytes: usedBytes };
 }
 
 async function askApi(kubeconfig: string): Promise<Pick<ClusterStatus, "workload" | "problem">> {

@@ -1,5 +1,10 @@
+import { setMaxListeners } from "node:events";
 import { join, resolve } from "node:path";
-import { mastersGroup, serviceAccountGroups, serviceAccountUsername } from "../apiserver/auth/user-info.ts";
+import {
+  localVolumesUser,
+  serviceAccountGroups,
+  serviceAccountUsername,
+} from "../apiserver/auth/user-info.ts";
 import type { Client } from "../client/client.ts";
 import { createClient } from "../client/create-client.ts";
 import { runControllers } from "../controllers/controller-manager.ts";
@@ -8,6 +13,7 @@ import { createLimiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
+import { closeAfter, closeInTurn } from "./close-in-turn.ts";
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -38,16 +44,20 @@ export interface Cluster extends Pick<ControlPlane, "url" | "kubeconfig" | "stop
 const startingAtOnce = 50;
 
 /** All parts in one process. Its nodes are ready, or soon will be, when this resolves. */
-export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+export async function startCluster(given: ClusterOptions): Promise<Cluster> {
+  // One part that fails ends the start of all, as does whoever does not want the cluster any more.
+  const failed = new AbortController();
+  const signal = given.signal ? AbortSignal.any([given.signal, failed.signal]) : failed.signal;
+  setMaxListeners(0, signal);
+  const options: ClusterOptions = { ...given, signal };
   const { dataDir } = options;
   const metrics = createMetrics();
   const controlPlane = startControlPlane({ ...options, otherMetrics: metrics.text });
   const names = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
   const inTurn = createLimiter(startingAtOnce);
-  const failed = new AbortController();
   const starting = names.map((name) =>
     inTurn(() => {
-      failed.signal.throwIfAborted();
+      signal.throwIfAborted();
       return startNode({ ...options, name, dataDir: join(dataDirPaths(dataDir).nodes, name), controlPlane });
     }),
   );
@@ -56,16 +66,14 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     startControllers(started, { ...options, metrics }),
   ]);
   let monitor: ClusterMonitor | undefined;
-  const close = async () => {
-    await monitor?.close();
-    // Also what is only just starting when another part fails.
-    const [started] = await Promise.allSettled([components]);
-    if (started.status === "fulfilled") await Promise.all(started.value.map((component) => component.stop()));
-    const nodes = await Promise.allSettled(starting);
-    await Promise.all(nodes.map((node) => node.status === "fulfilled" && node.value.close()));
-    const [served] = await Promise.allSettled([controlPlane]);
-    if (served.status === "fulfilled") await served.value.close();
-  };
+  // Also what is only just starting when another part fails.
+  const close = () =>
+    closeInTurn(
+      async () => monitor?.close(),
+      () => endEach([components], (started) => Promise.all(started.map((component) => component.stop()))),
+      () => endEach(starting, (node) => node.close()),
+      () => endEach([controlPlane], (served) => served.close()),
+    );
   try {
     // Together: whichever fails first is the one to be told of.
     const [served, nodes] = await Promise.all([controlPlane, Promise.all(starting)]);
@@ -73,12 +81,22 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     const { dashboard } = options;
     // Behind all else: nobody waits for it.
     if (dashboard) monitor = await startClusterMonitor(served, { ...options, dashboard });
+    signal.throwIfAborted();
     return { url, kubeconfig, nodes, dashboard: monitor?.url, stopServing, serveAgain, close };
   } catch (error) {
+    const isStop = signal.aborted;
     failed.abort(error);
-    await close().catch(() => {});
-    throw error;
+    return closeAfter(isStop ? signal.reason : error, { isStop, close });
   }
+}
+
+/** Waits for what is starting, and ends what has started; what has failed is known already. */
+async function endEach<T>(parts: readonly Promise<T>[], end: (part: T) => Promise<unknown>): Promise<void> {
+  const settled = await Promise.allSettled(parts);
+  const ended = await Promise.allSettled(
+    settled.map((part) => part.status === "fulfilled" && end(part.value)),
+  );
+  for (const part of ended) if (part.status === "rejected") throw part.reason;
 }
 
 type ComponentOptions = ClusterOptions & { readonly metrics: Metrics };
@@ -140,8 +158,8 @@ function startControllers(
         commonName: serviceAccountUsername("kube-system", account),
         organizations: serviceAccountGroups("kube-system"),
       });
-    const admin = connect({ commonName: "kindling-local-volumes", organizations: [mastersGroup] });
-    const localVolumes = { directory: resolve(dataDirPaths(dataDir).volumes), admin };
+    const classCreator = connect({ commonName: localVolumesUser });
+    const localVolumes = { directory: resolve(dataDirPaths(dataDir).volumes), classCreator };
     const parts = { ...deps, clientAs, metrics, features, rootCa: controlPlane.ca, localVolumes };
     try {
       await runControllers(parts, signal);

@@ -37,6 +37,8 @@ export interface ControlPlaneOptions {
   readonly clock?: Clock;
   /** Of the other parts of this process, in Prometheus' text format: shown with the API server's. */
   readonly otherMetrics?: () => string;
+  /** Ends a start that is under way; what has started is closed. */
+  readonly signal?: AbortSignal;
 }
 
 /** A user, by the name in its certificate, and the groups it is in. */
@@ -62,7 +64,8 @@ export interface ControlPlane {
 
 /** The API server with its store and its certificates. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { dataDir, features, logger } = options;
+  const { dataDir, features, logger, signal } = options;
+  signal?.throwIfAborted();
   const paths = dataDirPaths(dataDir);
   await mkdir(dataDir, { recursive: true });
   const opening = openStore(options.store, paths.store);
@@ -88,9 +91,18 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       ...(options.clock && { clock: options.clock }),
       otherMetrics: options.otherMetrics,
     });
+  let closing: Promise<void> | undefined;
+  const closeStore = () => {
+    closing ??= store.close();
+    return closing;
+  };
+  // Whatever a start still asks of it fails then, however long the answer would have taken.
+  const giveUp = () => void closeStore().catch(() => {});
+  signal?.addEventListener("abort", giveUp, { once: true });
   let server: ApiServer | undefined;
   let releasePort: (() => Promise<void>) | undefined;
   try {
+    signal?.throwIfAborted();
     server = await serve(options.listen.port);
     const kubeconfig = options.kubeconfig ?? paths.kubeconfig;
     const { cert, key } = pki.admin;
@@ -101,6 +113,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       key,
       name: "kindling",
     });
+    signal?.throwIfAborted();
     const { url } = server;
     const port = Number(new URL(url).port);
     const stopping = new AbortController();
@@ -146,13 +159,16 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         await watching;
         await server?.close();
         await releasePort?.();
-        await store.close();
+        await closeStore();
       },
     };
   } catch (error) {
     await server?.close();
-    await store.close();
+    await closeStore();
+    signal?.throwIfAborted();
     throw error;
+  } finally {
+    signal?.removeEventListener("abort", giveUp);
   }
 }
 

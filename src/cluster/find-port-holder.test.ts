@@ -20,5 +20,6 @@ test("this process is found", async () => {
   const port = typeof address === "object" ? (address?.port ?? 0) : 0;
   expect(await findPortHolder(port)).toContain(`pid ${process.pid} (`);
   await new Promise((closed) => server.close(closed));
-  expect(await findPortHolder(port)).toBeUndefined();
+  // By now it may be another program's.
+  expect((await findPortHolder(port)) ?? "").not.toContain(`pid ${process.pid} (`);
 });

@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { monitorUser } from "../apiserver/auth/user-info.ts";
 import { createClient } from "../client/create-client.ts";
 import { systemClock } from "../lib/clock.ts";
 import { messageOf } from "../lib/message-of.ts";
@@ -29,11 +30,7 @@ export async function startClusterMonitor(
 ): Promise<ClusterMonitor> {
   const { dashboard, clock = systemClock } = options;
   const logger = options.logger.component("monitor");
-  // It reads all that a page of a whole cluster shows, asks kubelets, and has callers reviewed.
-  const transport = controlPlane.connect({
-    commonName: "kindling-monitor",
-    organizations: ["system:masters"],
-  });
+  const transport = controlPlane.connect({ commonName: monitorUser });
   const client = createClient({ transport, userAgent: "kindling-monitor" });
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -23,6 +23,8 @@ export interface NodeKubeletOptions {
   /** Of the kubelet and of simulated containers; the system's unless told. */
   readonly clock?: Clock;
   readonly logger: Logger;
+  /** Ends a start that is under way; what has started is closed. */
+  readonly signal?: AbortSignal;
 }
 
 export interface NodeKubelet {
@@ -33,7 +35,7 @@ export interface NodeKubelet {
 /** Any free port: several clusters live side by side on one machine. */
 const defaultConfig: KubeletConfiguration = { ...defaultKubeletConfiguration, port: 0 };
 
-/** A kubelet that has registered its node when this resolves. */
+/** A kubelet that has registered its node when this resolves, or has been told to stop. */
 export async function startNodeKubelet(
   options: NodeKubeletOptions,
   deps: {
@@ -42,9 +44,12 @@ export async function startNodeKubelet(
     readonly simulated: SimulatedRuntime | undefined;
   },
 ): Promise<NodeKubelet> {
-  const { name, dataDir, features, logger, clock } = options;
+  const { name, dataDir, features, logger, clock, signal } = options;
   const { controlPlane, cri, simulated } = deps;
+  signal?.throwIfAborted();
   const stopping = new AbortController();
+  const giveUp = () => stopping.abort(signal?.reason);
+  signal?.addEventListener("abort", giveUp, { once: true });
   const transport = controlPlane.connect({
     commonName: `system:node:${name}`,
     organizations: ["system:nodes"],
@@ -79,6 +84,8 @@ export async function startNodeKubelet(
   } catch (error) {
     client.close();
     throw error;
+  } finally {
+    signal?.removeEventListener("abort", giveUp);
   }
 }
 

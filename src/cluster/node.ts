@@ -3,6 +3,7 @@ import { type CriClient, connectCri } from "../cri/cri-client.ts";
 import { messageOf } from "../lib/message-of.ts";
 import type { RuntimeConfig } from "../runtime/runtime-config.ts";
 import type { SimulatedRuntime } from "../simulated/start-simulated-runtime.ts";
+import { closeInTurn } from "./close-in-turn.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { runtimeDirOf } from "./data-dir/data-dir-paths.ts";
 import { type NodeKubelet, type NodeKubeletOptions, startNodeKubelet } from "./node-kubelet.ts";
@@ -30,6 +31,8 @@ export interface RunningNode {
   readonly name: string;
   /** How containers run here, in words. */
   readonly runtime: string;
+  /** The same in one: `oci (runc)`, `host`, `simulated`, or a socket. */
+  readonly runtimeName: string;
   /** Where containers are simulated. */
   readonly simulated: SimulatedRuntime | undefined;
   /** An outage of the node: nobody looks after its pods, which go on. */
@@ -42,6 +45,7 @@ export interface RunningNode {
 interface ConnectedRuntime {
   readonly cri: CriClient;
   readonly description: string;
+  readonly name: string;
   readonly simulated?: SimulatedRuntime;
   close(): Promise<void>;
 }
@@ -61,30 +65,30 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { cri, simulated } = runtime;
   const startKubelet = () => startNodeKubelet(options, { controlPlane, cri, simulated });
   let kubelet: NodeKubelet | undefined;
-  try {
-    kubelet = await startKubelet();
-  } catch (error) {
-    await runtime.close();
-    throw error;
-  }
   const stopKubelet = async () => {
     await kubelet?.stop();
     kubelet = undefined;
   };
+  const endPods = async () =>
+    options.ephemeral && removePods(cri, { runtime: options.runtime.kind, nodeDir: dataDir });
+  // Pods after the kubelet, which would make them again.
+  const close = () => closeInTurn(stopKubelet, endPods, runtime.close);
+  try {
+    kubelet = await startKubelet();
+  } catch (error) {
+    await close().catch(() => {});
+    throw error;
+  }
   return {
     name,
     runtime: runtime.description,
+    runtimeName: runtime.name,
     simulated,
     stopKubelet,
     async startKubelet() {
       kubelet ??= await startKubelet();
     },
-    async close() {
-      await stopKubelet();
-      // After the kubelet, which would make them again.
-      if (options.ephemeral) await removePods(cri, { runtime: options.runtime.kind, nodeDir: dataDir });
-      await runtime.close();
-    },
+    close,
   };
 }
 
@@ -93,7 +97,7 @@ const endpointTimeoutMs = 10_000;
 
 /** Each is loaded when it is chosen: nobody waits for one that is not used. */
 async function connectRuntime(options: NodeOptions): Promise<ConnectedRuntime> {
-  const { runtime, dataDir, logger } = options;
+  const { runtime, dataDir, logger, signal } = options;
   switch (runtime.kind) {
     case "own": {
       const { startRuntime } = await import("../runtime/start-runtime.ts");
@@ -106,11 +110,14 @@ async function connectRuntime(options: NodeOptions): Promise<ConnectedRuntime> {
         driver,
         config: options.runtimeConfig,
         logger: component,
+        signal,
       });
       const cri = connectCri(listen);
+      const { name, program, reason } = started.driver;
       return {
         cri,
-        description: `${started.driver.reason}; ${started.network.reason}`,
+        name: program ? `${name} (${program})` : name,
+        description: `${reason}; ${started.network.reason}`,
         async close() {
           cri.close();
           await started.close();
@@ -128,6 +135,7 @@ async function connectRuntime(options: NodeOptions): Promise<ConnectedRuntime> {
       return {
         cri: simulated.client,
         simulated,
+        name: "simulated",
         description: "simulated: no containers behind it",
         close: simulated.close,
       };
@@ -135,14 +143,17 @@ async function connectRuntime(options: NodeOptions): Promise<ConnectedRuntime> {
     case "endpoint": {
       const cri = connectCri(runtime.endpoint);
       // A kubelet waits for its runtime for as long as it takes; whoever starts a cluster wants to know.
-      await cri.runtime.version({ version: "" }, { timeoutMs: endpointTimeoutMs }).catch((error) => {
+      const asked = { timeoutMs: endpointTimeoutMs, signal };
+      await cri.runtime.version({ version: "" }, asked).catch((error) => {
         cri.close();
+        signal?.throwIfAborted();
         throw new Error(
           `no runtime answers at ${runtime.endpoint}: start it, or choose another with --runtime (${messageOf(error)})`,
           { cause: error },
         );
       });
-      return { cri, description: runtime.endpoint, close: async () => cri.close() };
+      const { endpoint } = runtime;
+      return { cri, name: endpoint, description: endpoint, close: async () => cri.close() };
     }
   }
 }

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import type { Merged } from "../client/merge-kubeconfig.ts";
-import { systemClock } from "../lib/clock.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { closeAfter, closeInTurn } from "./close-in-turn.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 import { openDataDir } from "./data-dir/open-data-dir.ts";
 import { mergeAccess, unmergeAccess } from "./merge-access.ts";
@@ -17,9 +18,13 @@ export interface Up extends Cluster {
   readonly merged?: Merged & { readonly into: string };
 }
 
-/** A cluster in a data directory of its own, with a note there of who runs it. */
+/**
+ * A cluster in a data directory of its own, with a note there of who runs it. When its signal aborts a start, that
+ * ends as a stop does, and the signal's reason is thrown.
+ */
 export async function startUp(options: UpOptions): Promise<Up> {
-  const { dataDir, temporary = false, ephemeral = false, runtime, store, merge, logger } = options;
+  const { dataDir, temporary = false, ephemeral = false, runtime, store, merge, logger, signal } = options;
+  signal?.throwIfAborted();
   const handlers = Object.fromEntries(options.runtimeConfig?.handlers ?? []);
   const removeTemporary = async () => {
     if (!temporary) return;
@@ -39,29 +44,30 @@ export async function startUp(options: UpOptions): Promise<Up> {
     );
   let cluster: Cluster | undefined;
 
-  async function close(): Promise<void> {
-    await cluster?.close();
-    await directory.release();
-    await removeTemporary();
-    // Last: somebody's broken file must not keep the rest.
-    if (ephemeral) await unmergeAccess(directory.record.mergedInto, { dataDir, clock: systemClock });
-  }
+  const unmerge = async () =>
+    ephemeral && unmergeAccess(directory.record.mergedInto, { dataDir, clock: systemClock });
+  const close = () => closeInTurn(async () => cluster?.close(), directory.release, removeTemporary, unmerge);
 
   async function mergeInto(into: string, { kubeconfig }: Cluster): Promise<Merged> {
     // Noted first: a kill in between must not leave an entry that nobody knows of.
     await directory.update({ mergedInto: [...new Set([...directory.record.mergedInto, into])] });
     const makeCurrent = merge?.makeCurrent ?? false;
-    return mergeAccess({ dataDir, kubeconfig, into, makeCurrent, clock: systemClock });
+    // Whoever else changes the file is not waited for any longer than the start is.
+    const clock: Clock = { ...systemClock, sleep: (ms) => systemClock.sleep(ms, signal) };
+    return mergeAccess({ dataDir, kubeconfig, into, makeCurrent, clock });
   }
 
   try {
     cluster = await startCluster(options);
-    const { url, kubeconfig, dashboard } = cluster;
-    await directory.update({ serving: { url, kubeconfig, ...(dashboard && { dashboard }) } });
+    const { url, kubeconfig, dashboard, nodes } = cluster;
+    const runtimeName = nodes[0]?.runtimeName ?? runtime.kind;
+    await directory.update({ serving: { url, kubeconfig, runtimeName, ...(dashboard && { dashboard }) } });
     const merged = merge && { ...(await mergeInto(merge.into, cluster)), into: merge.into };
+    signal?.throwIfAborted();
     return { ...cluster, ...(merged && { merged }), close };
   } catch (error) {
-    await close().catch(() => {});
-    throw error;
+    // A cluster that was stopped while it started has thrown the reason, or what it could not close.
+    const isStop = signal?.aborted === true && (cluster !== undefined || error === signal.reason);
+    return closeAfter(isStop ? signal.reason : error, { isStop, close });
   }
 }

@@ -26,7 +26,7 @@ export interface ControllerContext {
   readonly localVolumes?: {
     readonly directory: string;
     /** Creates the class that they are of, which no controller's account may; who makes them tries it unless given. */
-    readonly admin?: Pick<Client, "create">;
+    readonly classCreator?: Pick<Client, "create">;
   };
   /** For events that say they come from this component: `statefulset-controller`. */
   recorder(component: string): EventRecorder;

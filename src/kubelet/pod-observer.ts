@@ -132,10 +132,10 @@ export function createPodObserver(options: PodObserverOptions): PodObserver {
     });
   }
 
-  async function relist(): Promise<void> {
+  async function relist(signal: AbortSignal): Promise<void> {
     const [sandboxes, containers] = await Promise.all([
-      cri.runtime.listPodSandbox({ filter: undefined }),
-      cri.runtime.listContainers({ filter: undefined }),
+      cri.runtime.listPodSandbox({ filter: undefined }, { signal }),
+      cri.runtime.listContainers({ filter: undefined }, { signal }),
     ]);
     const listings = listByPod(sandboxes.items, containers.containers);
     const changed = [...listings].filter(([uid, listing]) => !isCurrent(pods.get(uid), listing));
@@ -149,8 +149,9 @@ export function createPodObserver(options: PodObserverOptions): PodObserver {
     while (!signal.aborted) {
       const woken = relistSooner.next();
       try {
-        await relist();
+        await relist(signal);
       } catch (error) {
+        if (signal.aborted) return;
         logger.warn("the runtime does not list its pods", { error });
       }
       const nextAt = clock.now() + (hasEvents ? relistWithEventsMs : relistMs);

@@ -45,7 +45,10 @@ test("--watch draws in place, follows the pod, and ends when it is ready", async
   const run = await why(["watched", "--watch"], { columns: 80 });
   // Drawn over at least once while it is stuck.
   await expect.poll(() => run.raw().split("\x1b[J").length).toBeGreaterThan(3);
-  expect(run.screen.lines().filter((line) => line.startsWith("default/watched"))).toHaveLength(1);
+  // Of the picture that is just being drawn the first line may be yet to come.
+  await expect
+    .poll(() => run.screen.lines().filter((line) => line.startsWith("default/watched")))
+    .toHaveLength(1);
   await parts.node.client.create("configmaps", {
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -65,7 +68,9 @@ test("--watch on a screen that is too low shows what fits, and stays one picture
   await parts.node.untilEvent("low", /configmap "never" not found/);
   const run = await why(["low", "--watch"], { columns: 60, rows: 8 });
   await expect.poll(() => run.raw().split("\x1b[J").length).toBeGreaterThan(3);
-  expect(run.screen.lines().filter((line) => line.startsWith("default/low"))).toHaveLength(1);
+  await expect
+    .poll(() => run.screen.lines().filter((line) => line.startsWith("default/low")))
+    .toHaveLength(1);
   // Ctrl-C ends it.
   run.type("\x03");
   expect(await run.exit).toBe(0);
@@ -80,7 +85,9 @@ test("a pull under way has a bar", async () => {
   await parts.node.untilEvent("pulling", /Pulling image "large:1"/);
   const run = await why(["pulling", "--watch"], { columns: 80 });
   await expect.poll(() => run.screen.lines().join("\n")).toMatch(/[█░]{40} {2}\d+ %/);
-  expect(run.screen.lines().join(" ")).toMatch(/being pulled: [\d.]+ of 2000 MiB, about \S+( s)?\s+left/);
+  await expect
+    .poll(() => run.screen.lines().join(" "))
+    .toMatch(/being pulled: [\d.]+ of 2000 MiB, about \S+( s)?\s+left/);
   run.type("\x03");
   expect(await run.exit).toBe(0);
 });

@@ -68,7 +68,6 @@ describe("what is mistyped is told with what was meant, and exit code 2", () => 
     [["up", "--store", "sqlite"], "Allowed choices are lmdb, memory, etcd."],
     [["down", "everything"], "error: too many arguments for 'down'"],
     [["up", "--set-context"], "--set-context needs --merge-kubeconfig"],
-    [["up", "--config", "/nonexistent.yaml"], "kindling: /nonexistent.yaml does not exist"],
     [
       ["up", "--etcd-endpoints", "http://127.0.0.1:1", "--runtime", "simulated"],
       "--etcd-endpoints needs --store etcd",
@@ -78,7 +77,27 @@ describe("what is mistyped is told with what was meant, and exit code 2", () => 
       ["up", "--store", "etcd", "--etcd-endpoints", "https://127.0.0.1:1", "--etcd-cafile", "/nowhere"],
       "--etcd-cafile: /nowhere does not exist",
     ],
-    [["monitor", "--config", "/nowhere"], "kindling: --config: /nowhere does not exist"],
+    ...[["up"], ["monitor"], ["kubelet", "--kubeconfig", "/nowhere"], ["runtime"]].map(
+      (command): [string[], string] => [
+        [...command, "--config", "/nowhere"],
+        "kindling: --config: /nowhere does not exist\n",
+      ],
+    ),
+    [["up", "--config", "/proc"], "kindling: --config: /proc cannot be read: EISDIR"],
+    ...[["scheduler"], ["controller-manager"], ["monitor"], ["kubelet"], ["why", "web-0"]].map(
+      (command): [string[], string] => [
+        [...command, "--kubeconfig", "/nowhere"],
+        "kindling: --kubeconfig: kubeconfig /nowhere does not exist\n",
+      ],
+    ),
+    [
+      ["scheduler", "--kubeconfig", "/proc"],
+      "kindling: --kubeconfig: kubeconfig /proc cannot be read: EISDIR",
+    ],
+    [
+      ["why", "web-0", "--kubeconfig", "/dev/null", "--context", "other"],
+      'kindling: --kubeconfig: kubeconfig /dev/null: the context asked for names "other"',
+    ],
     ...["up", "apiserver"].map((command): [string[], string] => [
       [command, "--store", "memory", "--token-auth-file", "/nowhere"],
       "kindling: --token-auth-file: /nowhere does not exist",
@@ -88,5 +107,13 @@ describe("what is mistyped is told with what was meant, and exit code 2", () => 
     const { code, stderr } = await kindling(...args);
     expect(stderr).toContain(says);
     expect(code).toBe(2);
+  });
+
+  test("a variable that leads nowhere is named", async () => {
+    const run = await runKindling(["why", "web-0"], { env: { KUBECONFIG: "/nowhere" } });
+    expect({ code: await run.exit, said: run.output.stderr }).toEqual({
+      code: 2,
+      said: "kindling: KUBECONFIG: kubeconfig /nowhere does not exist\n",
+    });
   });
 });

@@ -28,6 +28,12 @@ describe.skipIf(process.getuid?.() !== 0)("commands about images, beside a kindl
     expect(stderr).toMatch(/^kindling: cannot pull 127\.0\.0\.1:1\/nothing:1: .*ECONNREFUSED/m);
   });
 
+  test("status names the one that was chosen", async () => {
+    const { code, stdout } = await kindling("status", "-o", "json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).runtime).toMatch(/^(oci \((runc|crun)\)|host)$/);
+  });
+
   test("runtime build gives it an image", async () => {
     const site = join(home, "site");
     await mkdir(site);

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parse } from "yaml";
+import { isReady } from "../../src/api/conditions.ts";
 import { connectCluster } from "../../src/client/create-client.ts";
 import { kindling, runKindling } from "../support/run-kindling.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -46,18 +47,20 @@ kubeletConfig: { nodeLabels: { disk: fast } }
   );
   up = await startUp([...where, "--config", config]);
   const client = await connectCluster({ kubeconfig: up.kubeconfig });
-  const labelled = await client.list("nodes", { labelSelector: "disk=fast" });
+  // Registered they are, and ready soon.
+  const labelled = async () => (await client.list("nodes", { labelSelector: "disk=fast" })).items;
+  await expect.poll(async () => (await labelled()).map(isReady)).toEqual([true, true]);
   // What every cluster has from the start.
   const account = await client.get("serviceaccounts", { namespace: "default", name: "default" });
-  const classes = await client.list("storageclasses");
-  client.close();
-  expect(labelled.items).toHaveLength(2);
   expect(account.metadata.name).toBe("default");
-  expect(
-    classes.items.map(
-      ({ metadata }) => metadata.annotations?.["storageclass.kubernetes.io/is-default-class"],
-    ),
-  ).toEqual(["true"]);
+  // This one a controller makes.
+  const isDefault = "storageclass.kubernetes.io/is-default-class";
+  await expect
+    .poll(async () =>
+      (await client.list("storageclasses")).items.map(({ metadata }) => metadata.annotations?.[isDefault]),
+    )
+    .toEqual(["true"]);
+  client.close();
   const { code, stdout } = await kindling("status", ...where);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^● The cluster runs \(pid \d+, for \w+\)\n/);

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import { kindlingProgram, runKindling } from "../support/run-kindling.ts";
+import { kindling, kindlingProgram, runKindling } from "../support/run-kindling.ts";
 import { mountSmallDisk } from "../support/small-disk.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { describeWithTool } from "../support/tools.ts";
@@ -88,6 +88,12 @@ describe("one sentence and exit code 1 for", () => {
       code: 1,
       said: `kindling: ${dataDir} cannot be used: its data are of a newer Kindling (v9.9.9); run that version, or choose another --data-dir\n`,
     });
+    const status = await kindling("status", "--data-dir", dataDir);
+    expect(status.code).toBe(1);
+    expect(status.stdout).toContain(
+      "This version cannot go on with it: its data are of a newer Kindling (v9.9.9)",
+    );
+    expect(status.stdout).not.toContain("kindling up");
   });
 
   test("a CA that is broken", async () => {
@@ -216,6 +222,8 @@ describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
     test("refuses writes of a running cluster, which goes on and takes them again", async () => {
       disk?.resize(12);
       const running = await startUp(["--data-dir", dataDir, "--runtime", "simulated"]);
+      const nodes = () => running.kubectl.ok("get nodes --no-headers");
+      await expect.poll(nodes).toMatch(/^node-1 +Ready/);
       await writeFile(join(disk?.path ?? "", "filler"), Buffer.alloc(16_000_000)).catch(() => {});
       const map = (name: string, size: number) =>
         JSON.stringify({
@@ -231,7 +239,7 @@ describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
           return (await running.kubectl.run("create -f -", { input: map(name, 500_000) })).stderr;
         })
         .toMatch(/no space left/i);
-      expect(await running.kubectl.ok("get nodes --no-headers")).toMatch(/^node-1 +Ready/);
+      expect(await nodes()).toMatch(/^node-1 +Ready/);
       disk?.resize(64);
       await running.kubectl.ok("create -f -", { input: map("after", 500_000) });
       expect(await running.kill("SIGTERM")).toBe(0);

@@ -35,15 +35,15 @@ describeWithTool("kubectl", "kindling up", () => {
 
     test("a pod is scheduled, runs, and is there for logs and exec", async () => {
       const { kubectl } = up;
-      expect(await kubectl.ok("get nodes --no-headers")).toMatch(/^node-1 +Ready/);
+      await expect.poll(() => kubectl.ok("get nodes --no-headers")).toMatch(/^node-1 +Ready/);
       await kubectl.ok("apply -f -", { input: pod("web", "echo hello from $HOSTNAME; sleep 1000") });
       await kubectl.ok("wait --for=condition=Ready pod/web --timeout=60s");
       // Without a probe a pod is ready when its process is there, which has said nothing yet.
       await expect.poll(() => kubectl.ok("logs web")).toBe("hello from web\n");
       expect(await kubectl.ok("exec web -- cat /etc/hostname")).toBe("web\n");
-      expect(await kubectl.ok("get events --field-selector involvedObject.name=web")).toMatch(
-        /Scheduled.*assigned default\/web to node-1.*Started/s,
-      );
+      await expect
+        .poll(() => kubectl.ok("get events --field-selector involvedObject.name=web"))
+        .toMatch(/Scheduled.*assigned default\/web to node-1.*Started/s);
     });
 
     test("stopped and started again, or killed: the container has never noticed", async () => {

@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startCluster } from "../../src/testing/start-cluster.ts";
+import { ownPort } from "../support/own-share.ts";
 import { runKindling } from "../support/run-kindling.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { useWhyNode } from "../support/why-node.ts";
@@ -71,13 +70,11 @@ test("a pod that is not there, with what may have been meant", async () => {
 
 test("a cluster that does not run, a kubeconfig that is not there", async () => {
   const kubeconfig = join(folder, "kubeconfig");
-  const missing = await why("web", "--kubeconfig", kubeconfig);
-  expect(missing.code).toBe(1);
-  expect(missing.stderr).toMatch(/^kindling: kubeconfig \S+ cannot be read: .*; kindling up makes one/);
-  const { port, release } = await freePort();
+  const none = await runKindling(["why", "web"], { env: { HOME: folder, KUBECONFIG: "" } });
+  expect(await none.exit).toBe(1);
+  expect(none.output.stderr).toMatch(/^kindling: kubeconfig \S+ does not exist; kindling up makes one/);
   const text = await readFile(parts.node.server.kubeconfig, "utf8");
-  await writeFile(kubeconfig, text.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
-  await release();
+  await writeFile(kubeconfig, text.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${await ownPort()}`));
   const away = await why("web", "--kubeconfig", kubeconfig);
   expect(away.code).toBe(1);
   expect(away.stderr).toMatch(/ECONNREFUSED.*; is the cluster running\? kindling up starts Kindling's own/);
@@ -115,11 +112,3 @@ test("a StatefulSet that is stuck: the pod that holds it up, and what would help
   expect(run.output.stdout).toContain("default/db-0");
   expect(run.output.stdout).toContain("InvalidImageName");
 });
-
-async function freePort(): Promise<{ port: number; release(): Promise<unknown> }> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" ? (address?.port ?? 0) : 0;
-  return { port, release: () => new Promise((closed) => server.close(closed)) };
-}

@@ -16,6 +16,10 @@ export const nodesGroup = "system:nodes";
 /** The API server itself, where it is a client of kubelets. */
 export const kubeletClientUser = "kube-apiserver-kubelet-client";
 
+/** The parts of `kindling up` that upstream does not have. */
+export const monitorUser = "system:kindling-monitor";
+export const localVolumesUser = "system:kindling-local-volumes";
+
 export const credentialIdKey = "authentication.kubernetes.io/credential-id";
 export const nodeNameKey = "authentication.kubernetes.io/node-name";
 

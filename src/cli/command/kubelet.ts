@@ -4,19 +4,20 @@ import { setFlagsFromString } from "node:v8";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { defaultFeatures, parseFeatureGates } from "../../api/feature-gates.ts";
 import { versionInfo } from "../../api/version.ts";
-import { connectCluster } from "../../client/create-client.ts";
+import { createClient } from "../../client/create-client.ts";
+import { createHttpTransport } from "../../client/http-transport.ts";
 import { connectCri } from "../../cri/cri-client.ts";
 import {
   defaultKubeletConfiguration,
-  KubeletConfigurationError,
-  readKubeletConfiguration,
+  parseKubeletConfiguration,
 } from "../../kubelet/configuration/kubelet-configuration.ts";
 import { createKubelet, maxApiConnections } from "../../kubelet/kubelet.ts";
 import { messageOf } from "../../lib/message-of.ts";
+import { loadGivenAccess } from "../load-access.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
+import { parseGivenFile } from "../read-given-file.ts";
 import { runtimeEndpointOption } from "../runtime-endpoint-option.ts";
-import { untilStopped } from "../until-stopped.ts";
-import { UsageError } from "../usage-error.ts";
+import { serveUntilStopped } from "../until-stopped.ts";
 
 type KubeletFlags = Parameters<typeof loggerOf>[0] & {
   kubeconfig: string;
@@ -64,19 +65,19 @@ async function runKubelet(flags: KubeletFlags): Promise<void> {
   // pods. Node warns of flags that are set after the start, but this one is only looked at when a collection decides how
   // far the heap may grow. Given at the start it saves no more, and a first line with `env -S` does not work everywhere.
   setFlagsFromString("--optimize-for-size");
-  const config = await readConfiguration(flags.config);
+  const config =
+    (await parseGivenFile("--config", flags.config, parseKubeletConfiguration)) ??
+    defaultKubeletConfiguration;
   const features = parseFeatureGates(flags.featureGates ?? "", {
     ...defaultFeatures,
     ...config.featureGates,
   });
   const logger = loggerOf(flags).component("kubelet");
-  const client = await connectCluster({
-    kubeconfig: flags.kubeconfig,
-    userAgent: "kindling-kubelet",
-    maxConnections: maxApiConnections,
-  });
+  const access = await loadGivenAccess(flags.kubeconfig);
+  const transport = createHttpTransport({ access, maxConnections: maxApiConnections });
+  const client = createClient({ transport, userAgent: "kindling-kubelet" });
   const cri = connectCri(flags.runtimeEndpoint);
-  await untilStopped(async (signal) => {
+  await serveUntilStopped(async (signal) => {
     const kubelet = await createKubelet(
       {
         client,
@@ -100,19 +101,10 @@ async function runKubelet(flags: KubeletFlags): Promise<void> {
     await Promise.race([kubelet.ready, running]);
     if (!signal.aborted) process.stdout.write(`node ${flags.nodeName} is registered\n`);
     await running;
+  }).finally(() => {
     cri.close();
     client.close();
   });
-}
-
-async function readConfiguration(file: string | undefined) {
-  if (file === undefined) return defaultKubeletConfiguration;
-  try {
-    return await readKubeletConfiguration(file);
-  } catch (error) {
-    if (error instanceof KubeletConfigurationError) throw new UsageError(error.message);
-    throw error;
-  }
 }
 
 /** What is wrong is said at once; what it means depends on the configuration file. */

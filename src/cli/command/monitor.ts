@@ -16,7 +16,7 @@ import { openLmdbStore } from "../../store/lmdb/lmdb-store.ts";
 import { type ListenAddress, listenOption } from "../listen-option.ts";
 import { loadAccess } from "../load-access.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
-import { readGivenFile } from "../read-given-file.ts";
+import { parseGivenFile, readGivenFile } from "../read-given-file.ts";
 import { untilStopped } from "../until-stopped.ts";
 import { UsageError } from "../usage-error.ts";
 import { configureReport } from "./monitor-report.ts";
@@ -59,8 +59,9 @@ async function runMonitor(flags: MonitorFlags): Promise<void> {
   const logger = loggerOf(flags).component("monitor");
   const clock = createClusterClock({ clock: systemClock, logger });
   const tls = await readTls(flags);
-  const given = await readGivenFile("--config", config);
-  const configuration = parseMonitorConfiguration(given?.toString() ?? "", config ?? "the default");
+  const configuration =
+    (await parseGivenFile("--config", config, parseMonitorConfiguration)) ??
+    parseMonitorConfiguration("", "the default");
   const access = await loadAccess(kubeconfig);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const store = await openLmdbStore({ directory: join(dataDir, "starts") });

@@ -5,13 +5,14 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { type ImageOrder, makeImages, orderFromDaemon } from "../../runtime/control-server.ts";
 import { createImages } from "../../runtime/image/create-images.ts";
-import { loadRuntimeConfig } from "../../runtime/runtime-config.ts";
+import { parseRuntimeConfig } from "../../runtime/runtime-config.ts";
 import { startRuntime } from "../../runtime/start-runtime.ts";
 import { claimDataDir } from "../../runtime/state/claim-data-dir.ts";
 import { addLogOptions, loggerOf } from "../log-options.ts";
+import { parseGivenFile } from "../read-given-file.ts";
 import { defaultRuntimeEndpoint } from "../runtime-endpoint-option.ts";
 import { runtimeOfUp } from "../runtime-of-up.ts";
-import { untilStopped } from "../until-stopped.ts";
+import { serveUntilStopped } from "../until-stopped.ts";
 import { UsageError } from "../usage-error.ts";
 
 type RuntimeFlags = Parameters<typeof loggerOf>[0] & {
@@ -98,16 +99,18 @@ export function configure(command: Command): void {
 }
 
 async function serve(flags: RuntimeFlags): Promise<void> {
+  const { dataDir, listen, driver, network } = flags;
+  const config = await parseGivenFile("--config", flags.config, parseRuntimeConfig);
   if (process.getuid?.() !== 0) throw new UsageError("containers need root: run it with sudo");
-  await untilStopped(async (signal) => {
-    const { dataDir, listen, driver, network, config } = flags;
+  await serveUntilStopped(async (signal) => {
     const runtime = await startRuntime({
       dataDir: resolve(dataDir),
       listen,
       driver,
       network: { wanted: network },
-      config: config === undefined ? undefined : await loadRuntimeConfig(config),
+      config,
       logger: loggerOf(flags).component("runtime"),
+      signal,
     });
     process.stdout.write(
       `CRI at ${listen}\ndriver: ${runtime.driver.reason}\nnetwork: ${runtime.network.reason}\n`,

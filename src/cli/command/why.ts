@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { StatusError } from "../../api/status-error.ts";
 import type { Client } from "../../client/client.ts";
-import { loadKubeconfig } from "../../client/cluster-access.ts";
+import { type ClusterAccess, loadKubeconfig } from "../../client/cluster-access.ts";
 import { createClient } from "../../client/create-client.ts";
 import { createHttpTransport } from "../../client/http-transport.ts";
+import { KubeconfigError } from "../../client/kubeconfig.ts";
 import { TransportError } from "../../client/transport.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { explainPod } from "../../monitor/explain/explain-pod.ts";
@@ -14,6 +15,7 @@ import { explainStatefulSet } from "../../monitor/explain/explain-stateful-set.t
 import { gatherFacts, gatherSet } from "../../monitor/explain/gather-facts.ts";
 import { waterfall } from "../../monitor/explain/waterfall.ts";
 import { findNearby } from "../find-nearby.ts";
+import { loadGivenAccess } from "../load-access.ts";
 import { outputOption } from "../output-option.ts";
 import { createRedraw } from "../printer/redraw.ts";
 import { wantsColor } from "../printer/terminal-text.ts";
@@ -64,15 +66,24 @@ function defaultKubeconfig(): string {
   return !existsSync(own) && existsSync(kubectls) ? kubectls : own;
 }
 
-async function runWhy(target: string, flags: WhyFlags): Promise<void> {
-  const wanted = parseTarget(target);
-  const access = await loadKubeconfig(flags.kubeconfig, { context: flags.context }).catch((error: Error) => {
-    const isMissing = error.cause instanceof Error && "code" in error.cause && error.cause.code === "ENOENT";
-    if (!isMissing) throw error;
+/** A file that nobody has named may be missing: then there is no cluster yet. */
+async function loadDefaultAccess({ kubeconfig, context }: WhyFlags): Promise<ClusterAccess> {
+  return loadKubeconfig(kubeconfig, { context }).catch((error: unknown) => {
+    if (!(error instanceof KubeconfigError)) throw error;
     throw new Error(`${error.message}; kindling up makes one, and --kubeconfig names another`, {
       cause: error,
     });
   });
+}
+
+async function runWhy(target: string, flags: WhyFlags, command: Command): Promise<void> {
+  const wanted = parseTarget(target);
+  const { kubeconfig, context } = flags;
+  const source = command.getOptionValueSource("kubeconfig");
+  const namedBy = source === "env" ? "KUBECONFIG" : "--kubeconfig";
+  const access = await (source === "default"
+    ? loadDefaultAccess(flags)
+    : loadGivenAccess(kubeconfig, { context, namedBy }));
   const namespace = flags.namespace ?? access.namespace ?? "default";
   const client = createClient({ transport: createHttpTransport({ access }), userAgent: "kindling-why" });
   try {

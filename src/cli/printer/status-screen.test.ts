@@ -15,7 +15,11 @@ const running: ClusterStatus = {
     handlers: {},
     ephemeral: false,
     mergedInto: [],
-    serving: { url: "https://127.0.0.1:6443", kubeconfig: "/data/kubeconfig" },
+    serving: {
+      url: "https://127.0.0.1:6443",
+      kubeconfig: "/data/kubeconfig",
+      runtimeName: "unix:///run/c.sock",
+    },
   },
   workload: {
     nodes: [{ name: "node-1", ready: true }],
@@ -87,6 +91,30 @@ test("whoever is not root is told that what sudo started is root's", () => {
   const said = "One that was started with sudo is root's: sudo kindling status\n";
   expect(renderStatus(status, { color: false, now, isRoot: false })).toContain(said);
   expect(renderStatus(status, { color: false, now, isRoot: true })).not.toContain(said);
+});
+
+test("the runtime that it turned out to be, and until then the one that was asked for", () => {
+  const { up } = running;
+  if (!up?.serving) throw new Error("it runs");
+  const asked = { ...up, runtime: { kind: "own", driver: "auto" } } as const;
+  const serving = { ...up.serving, runtimeName: "oci (runc)" };
+  expect(render({ ...running, up: { ...asked, serving } })).toMatch(/^ {2}runtime {5}oci \(runc\)$/m);
+  expect(statusJson({ ...running, up: { ...asked, serving } })).toMatchObject({ runtime: "oci (runc)" });
+  expect(statusJson({ ...running, up: { ...asked, serving } })).not.toHaveProperty("runtimeName");
+  const starting = { ...running, state: "starting", up: { ...asked, serving: undefined } } as const;
+  expect(render(starting)).toMatch(/^ {2}runtime {5}auto$/m);
+});
+
+test("data that this version cannot go on with", () => {
+  const refused = "its data are of a newer Kindling (v9); run that version, or choose another --data-dir";
+  const status = { dataDir: "/data", state: "stopped", refused, containers: [], diskBytes: 0 } as const;
+  expect(render(status)).toBe(`○ The cluster in /data does not run
+
+  data        /data (0 B)
+
+This version cannot go on with it: ${refused}
+`);
+  expect(statusJson(status)).toMatchObject({ state: "stopped", refused });
 });
 
 test("JSON has a pid and an address only while it runs", () => {

@@ -1,5 +1,5 @@
 import type { ClusterStatus, Workload } from "../../cluster/cluster-status.ts";
-import type { RuntimeChoice } from "../../cluster/node.ts";
+import type { UpRecord } from "../../cluster/data-dir/up-record.ts";
 import { humanDuration } from "../../lib/human-duration.ts";
 import { formatBytes } from "./bytes.ts";
 import { plural } from "./plural.ts";
@@ -29,7 +29,7 @@ export function renderStatus(
     if (up) {
       add("version", up.version);
       add("store", up.store);
-      add("runtime", runtimeName(up.runtime));
+      add("runtime", printable(runtimeName(up)));
     }
     if (workload) addWorkload(workload, { paint, add });
     if (problem) add("problem", paint("red", `the API does not answer: ${printable(problem)}`));
@@ -52,21 +52,24 @@ export function renderStatus(
 }
 
 /** The same as data. */
-export function statusJson({ dataDir, state, up, workload, problem, containers, diskBytes }: ClusterStatus) {
+export function statusJson(status: ClusterStatus) {
+  const { dataDir, state, up, workload, problem, refused, containers, diskBytes } = status;
+  const { runtimeName: _, ...serving } = up?.serving ?? {};
   return {
     dataDir,
     state,
     ...(up && {
       ...(state === "running" || state === "starting" ? { pid: up.process.pid } : {}),
-      ...(state === "running" && up.serving),
+      ...(state === "running" && serving),
       version: up.version,
       store: up.store,
-      runtime: runtimeName(up.runtime),
+      runtime: runtimeName(up),
       ephemeral: up.ephemeral,
       startedAt: new Date(up.startedAt).toISOString(),
     }),
     ...workload,
     ...(problem && { problem }),
+    ...(refused && { refused }),
     containers,
     diskBytes,
   };
@@ -93,7 +96,11 @@ function headline(
   }
 }
 
-function hintFor({ state, dataDir, containers }: ClusterStatus, isRoot: boolean): string | undefined {
+function hintFor(
+  { state, dataDir, refused, containers }: ClusterStatus,
+  isRoot: boolean,
+): string | undefined {
+  if (refused) return `This version cannot go on with it: ${printable(refused)}`;
   const where = `--data-dir ${dataDir}`;
   switch (state) {
     case "missing":
@@ -132,7 +139,9 @@ const tones: Readonly<Record<string, Tone>> = {
   Unknown: "red",
 };
 
-function runtimeName(runtime: RuntimeChoice): string {
+/** What it turned out to be; what was asked for as long as nothing has started. */
+function runtimeName({ serving, runtime }: UpRecord): string {
+  if (serving?.runtimeName) return serving.runtimeName;
   switch (runtime.kind) {
     case "own":
       return runtime.driver;

@@ -22,6 +22,8 @@ export interface UpRecord {
   readonly serving?: {
     readonly url: string;
     readonly kubeconfig: string;
+    /** What runs containers, of all that `runtime` leaves open: `oci (runc)`. Earlier versions did not tell. */
+    readonly runtimeName?: string;
     /** The page's address, where there is one. */
     readonly dashboard?: string;
   };

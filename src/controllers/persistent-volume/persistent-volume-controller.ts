@@ -128,9 +128,11 @@ export async function runPersistentVolumeController(
   async function createStandardClass(): Promise<void> {
     const standard = standardClass([...classes.list()]);
     if (!standard) return;
-    await (localVolumes?.admin ?? client).create("storageclasses", standard, { signal }).catch((error) => {
-      if (!isAlreadyExists(error)) throw error;
-    });
+    await (localVolumes?.classCreator ?? client)
+      .create("storageclasses", standard, { signal })
+      .catch((error) => {
+        if (!isAlreadyExists(error)) throw error;
+      });
   }
 
   function watch(queue: Keys): void {

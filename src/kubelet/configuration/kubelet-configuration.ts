@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import type { Features } from "../../api/feature-gates.ts";
 import type { FieldError } from "../../api/field-error.ts";
@@ -76,10 +75,6 @@ export const defaultKubeletConfiguration: KubeletConfiguration = parseKubeletCon
   `apiVersion: ${apiVersion}\nkind: ${kind}`,
   "the default",
 );
-
-export async function readKubeletConfiguration(file: string): Promise<KubeletConfiguration> {
-  return parseKubeletConfiguration(await readFile(file, "utf8"), file);
-}
 
 /** `file` is its name, for messages. Throws a KubeletConfigurationError. */
 export function parseKubeletConfiguration(text: string, file: string): KubeletConfiguration {

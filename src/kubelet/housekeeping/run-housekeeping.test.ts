@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { CriClient } from "../../cri/cri-client.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
@@ -80,7 +80,7 @@ test("attempts before the last that ended go, with their logs and the sandbox th
   for (const name of logs) await writeFile(join(folder, name), "");
   const { clock, removed, refreshed, stop } = start([crashLoop("a")]);
   await clock.advance(10_000);
-  await vi.waitFor(() => expect(refreshed).toEqual(["a"]));
+  await expect.poll(() => refreshed).toEqual(["a"]);
   expect(removed).toEqual(["a-1", "a-0", "old"]);
   expect((await readdir(folder)).sort()).toEqual(["10.log", "2.log", "3.log"]);
   await stop();
@@ -89,6 +89,6 @@ test("attempts before the last that ended go, with their logs and the sandbox th
 test("a pod that cannot be tidied up keeps none of the others from it", async () => {
   const { clock, refreshed, stop } = start([crashLoop("a"), crashLoop("b")], ["a-1"]);
   await clock.advance(10_000);
-  await vi.waitFor(() => expect(refreshed).toEqual(["b"]));
+  await expect.poll(() => refreshed).toEqual(["b"]);
   await stop();
 });

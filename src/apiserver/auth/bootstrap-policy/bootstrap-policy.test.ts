@@ -20,11 +20,11 @@ const user = (username: string, ...groups: string[]): UserInfo => ({
   extra: {},
 });
 
-test("every object is there once, as many as upstream has and the binding of the kubelets' client", () => {
+test("every object is there once, as many as upstream has, the binding of the kubelets' client, and two parts of our own", () => {
   const keys = objects.map(({ kind, metadata }) => `${kind}/${metadata.namespace ?? ""}/${metadata.name}`);
   expect(new Set(keys).size).toBe(keys.length);
   const count = (kind: string) => objects.filter((object) => object.kind === kind).length;
-  expect(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map(count)).toEqual([69, 51, 7, 7]);
+  expect(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map(count)).toEqual([71, 53, 7, 7]);
 });
 
 describe("paths", () => {

@@ -6,7 +6,14 @@ import {
   rbacGroup,
   type Subject,
 } from "../rbac/objects.ts";
-import { authenticatedGroup, kubeletClientUser, mastersGroup, unauthenticatedGroup } from "../user-info.ts";
+import {
+  authenticatedGroup,
+  kubeletClientUser,
+  localVolumesUser,
+  mastersGroup,
+  monitorUser,
+  unauthenticatedGroup,
+} from "../user-info.ts";
 import { componentRoles } from "./component-roles.ts";
 import { controllerRoles } from "./controller-roles.ts";
 import { namespaceRoles } from "./namespace-roles.ts";
@@ -28,11 +35,13 @@ const clusterRoleSubjects: Readonly<Record<string, readonly Subject[]>> = {
   "system:service-account-issuer-discovery": [group("system:serviceaccounts")],
   // Not in upstream, where whoever sets the cluster up has to choose an identity.
   "system:kubelet-api-admin": [user(kubeletClientUser)],
+  [monitorUser]: [user(monitorUser)],
+  [localVolumesUser]: [user(localVolumesUser)],
   // To nobody: nodes have an authorizer of their own. Upstream keeps the empty binding.
   "system:node": [],
 };
 
-/** The roles and bindings that a cluster has from the start, those of upstream 1.36 with its default gates and one binding more. */
+/** The roles and bindings that a cluster has from the start, those of upstream 1.36 with its default gates, and a few of our own. */
 export function bootstrapPolicyObjects(): RbacObject[] {
   const controllers = Object.entries(controllerRoles).map(
     ([name, rules]) => [`system:controller:${name}`, name, rules] as const,

@@ -1,9 +1,24 @@
 import type { PolicyRule } from "../rbac/objects.ts";
+import { localVolumesUser, monitorUser } from "../user-info.ts";
 import { nodeRules } from "./node-rules.ts";
 import { allow, allowPaths, read, writeEvents } from "./rule.ts";
 
+/** Not in upstream. */
+const ownRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
+  // What examples/prometheus/cluster-role.yaml gives to a monitor of another cluster.
+  [monitorUser]: [
+    allow("list watch", "core", "events nodes persistentvolumeclaims pods"),
+    allow("list watch", "apps", "statefulsets"),
+    allow("get", "core", "nodes/proxy"),
+    allow("create", "authentication.k8s.io", "tokenreviews"),
+    allow("create", "authorization.k8s.io", "subjectaccessreviews"),
+  ],
+  [localVolumesUser]: [allow("create", "storage.k8s.io", "storageclasses")],
+};
+
 /** Cluster roles of the parts that a cluster is made of. */
 export const componentRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
+  ...ownRoles,
   "system:node": nodeRules,
   "system:auth-delegator": [
     allow("create", "authentication.k8s.io", "tokenreviews"),

@@ -19,14 +19,17 @@ const plain: LogOptions = {
   stream: "All",
 };
 
-/** A log of these lines whose reader is told of changes by the test. */
-async function follow(lines: readonly string[], options: Partial<LogOptions> = {}) {
+/** A log of these lines whose reader is told of changes by the test; `meanwhile` is written before it reads. */
+async function follow(
+  lines: readonly string[],
+  { meanwhile = "", ...options }: Partial<LogOptions> & { meanwhile?: string } = {},
+) {
   const path = join(mkdtempSync(join(folder, "log-")), "0.log");
   writeFileSync(path, lines.map(line).join(""));
   const clock = createManualClock();
   const abort = new AbortController();
   const state = { running: true, watches: 0, opened: 0 };
-  const output = readLog({
+  const output = await readLog({
     file: await open(path),
     source: {
       open: () => open(path),
@@ -43,6 +46,7 @@ async function follow(lines: readonly string[], options: Partial<LogOptions> = {
     clock,
     signal: abort.signal,
   });
+  appendFileSync(path, meanwhile);
   const seen = { text: "", done: false, error: undefined as unknown };
   const reading = (async () => {
     for await (const chunk of output) seen.text += chunk.toString();
@@ -72,6 +76,15 @@ test.each([
   const { reading, seen } = await follow(["a", "b", "c"], { tailLines });
   await reading;
   expect(seen.text).toBe(text);
+});
+
+test("what is written before anybody reads is followed too, where none of the lines before are asked for", async () => {
+  const options = { follow: true, tailLines: 0, meanwhile: line("b") };
+  const { seen, settled, abort, reading } = await follow(["a"], options);
+  await settled();
+  expect(seen.text).toBe("b\n");
+  abort.abort();
+  await reading;
 });
 
 test("following goes on across a rotation, with what was written last to the old file", async () => {

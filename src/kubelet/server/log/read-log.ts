@@ -26,17 +26,18 @@ export interface ReadLogOptions {
 
 const checkEveryMs = 1_000;
 
-/** What is asked for of a log, as it comes. Reads on only when its reader does. */
-export async function* readLog({
-  source,
-  file,
-  options,
-  clock,
-  signal,
-}: ReadLogOptions): AsyncGenerator<Buffer> {
+/** What is asked for of a log, as it comes: whatever is written once this has resolved is part of what follows. */
+export async function readLog(options: ReadLogOptions): Promise<AsyncGenerator<Buffer>> {
+  return readFrom(await tailStart(options.file, options.options.tailLines), options);
+}
+
+/** Reads on only when its reader does. */
+async function* readFrom(
+  position: number,
+  { source, file, options, clock, signal }: ReadLogOptions,
+): AsyncGenerator<Buffer> {
   const { follow, tailLines } = options;
   const renderer = createLogRenderer({ ...options, mostLines: follow ? undefined : tailLines });
-  const position = await tailStart(file, tailLines);
   const cursor = createLogCursor({ file, position, open: source.open, onNextFile: renderer.restart });
   let changes: DirectoryChanges | undefined;
   let ended = false;
