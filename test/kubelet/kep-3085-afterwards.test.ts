@@ -1,13 +1,18 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/api/conditions.ts";
 import type { Pod } from "../../src/api/objects.ts";
-import { startKubeletNode } from "../support/kubelet-node.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { CriClient } from "../../src/cri/cri-client.ts";
+import { PodSandboxState, type PodSandboxStatus } from "../../src/cri/generated/cri.ts";
+import type { SimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
+import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
 import { condition, containers, isSandboxReady, toSeconds } from "../support/sandbox-condition.ts";
 import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
 import { startSimulatedOnSocket } from "../support/simulated-on-socket.ts";
 
-const host = useSimulatedNode();
+// The API server asks the kubelet at the node's own address.
+const host = useSimulatedNode({ config: { address: "0.0.0.0" } });
 
 describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", () => {
   test("3085-5 sandbox lost: False at once, then True with new times; address and restart count are right", async () => {
@@ -45,77 +50,96 @@ describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", 
     expect(after.status?.phase).toBe("Running");
   });
 
-  test("3085-6 after the pod has been stopped and before it goes, False is in the API", async () => {
-    const { node } = host;
-    await node.run("graceful", { containers });
+  test("3085-6 True until the pod has been stopped, then False is in the API before it goes", async () => {
+    const { node, given } = host;
+    await node.run("graceful", { containers, terminationGracePeriodSeconds: 30 });
     const pod = await node.until("graceful", isReady);
-    const seen: string[] = [];
-    const watching = (async () => {
-      const options = { namespace: "default", resourceVersion: pod.metadata.resourceVersion ?? "" };
-      for await (const event of node.client.watch("pods", {
-        ...options,
-        fieldSelector: "metadata.name=graceful",
-      })) {
-        if (event.type === "BOOKMARK") continue;
-        seen.push(
-          `${event.type} ${conditionOf(event.object, condition)?.status} ${event.object.status?.containerStatuses?.[0]?.state?.terminated?.exitCode}`,
-        );
-        if (event.type === "DELETED") return;
-      }
-    })();
-    await node.client.delete("pods", { namespace: "default", name: "graceful" });
-    await watching;
+    // Long enough to see what is written before it is over.
+    given({ match: { pod: "graceful" }, container: { stopDelayMs: 1_500 } });
+    const seen = await watchDeletion(node, pod);
+    const whileItRuns = seen.filter((line) => line.endsWith(" running"));
+    expect(new Set(whileItRuns)).toEqual(new Set(["MODIFIED True running"]));
     expect(seen).toContain("MODIFIED False 143");
     expect(seen.at(-1)).toMatch(/^DELETED False/);
   });
 
-  test("3085-6 as the node shuts down, too: the pod has failed and its sandbox is gone", async () => {
-    const machine = await startSimulatedOnSocket({ imagesPresent: true });
-    const leaving = await startKubeletNode({
-      cri: machine.client,
-      config: { shutdownGracePeriod: "4s", shutdownGracePeriodCriticalPods: "2s" },
-    });
-    try {
-      await leaving.run("shut-down", { containers });
-      await leaving.until("shut-down", isReady);
-      await leaving.shutDown();
-      const pod = (await leaving.get("shut-down")) as Pod;
-      expect(conditionOf(pod, condition)?.status).toBe("False");
-      expect(pod.status).toMatchObject({
-        phase: "Failed",
-        reason: "Terminated",
-        message: "Pod was terminated in response to imminent node shutdown.",
+  describe("and the API server is slow to take what the kubelet writes", () => {
+    let machine: SimulatedRuntime;
+    let slow: KubeletNode;
+    beforeAll(async () => {
+      machine = await startSimulatedOnSocket({ imagesPresent: true });
+      slow = await startKubeletNode({
+        cri: lateToNotice(machine.client, "awaited"),
+        config: { shutdownGracePeriod: "4s", shutdownGracePeriodCriticalPods: "2s" },
+        through: slowToPatch,
       });
-      await leaving.run("too-late", { containers });
-      const rejected = await leaving.until("too-late", ({ status }) => status?.phase === "Failed");
+    });
+    afterAll(async () => {
+      await slow?.close();
+      await machine?.close();
+    });
+
+    test("3085-6 the pod does not go before False is there, whatever the runtime still says of its sandbox", async () => {
+      await slow.run("awaited", { containers });
+      const seen = await watchDeletion(slow, await slow.until("awaited", isReady));
+      expect(seen.at(-1)).toMatch(/^DELETED False/);
+    });
+
+    test("3085-6 the node does not go down before: the pods have failed and their sandboxes are gone", async () => {
+      const names = ["shut-down", "shut-down-last"];
+      await slow.run("shut-down", { containers });
+      await slow.run("shut-down-last", { containers, priorityClassName: "system-node-critical" });
+      for (const name of names) await slow.until(name, isReady);
+      await slow.shutDown();
+      for (const name of names) {
+        const pod = (await slow.get(name)) as Pod;
+        const gone = { status: "False", message: "pod sandbox is not ready" };
+        expect(conditionOf(pod, condition)).toMatchObject(gone);
+        expect(pod.status).toMatchObject({
+          phase: "Failed",
+          reason: "Terminated",
+          message: "Pod was terminated in response to imminent node shutdown.",
+        });
+      }
+      await slow.run("too-late", { containers });
+      const rejected = await slow.until("too-late", ({ status }) => status?.phase === "Failed");
       expect(rejected.status?.reason).toBe("NodeShutdown");
-      expect((await leaving.untilEvent("too-late", /node is shutting down/)).reason).toBe("NodeShutdown");
-    } finally {
-      await leaving.close();
-      await machine.close();
-    }
+      expect((await slow.untilEvent("too-late", /node is shutting down/)).reason).toBe("NodeShutdown");
+    });
   });
 
-  test("3085-7 gate off: neither written nor removed; on again, new pods have it", async () => {
-    const { node, simulated } = host;
+  test("3085-7 gate off: neither evaluated, written nor removed; on again, every pod has it", async () => {
+    const { node, simulated, given } = host;
+    const outage = given({ match: { pod: "gated-never" }, sandbox: { networkError: "no plugin" } });
     await node.run("gated-before", { containers });
-    await node.until("gated-before", isReady);
+    await node.run("gated-never", { containers });
+    const { metadata } = await node.until("gated-before", isReady);
+    await node.until("gated-never", (pod) => conditionOf(pod, condition)?.status === "False");
     await node.stop();
+    simulated.rules.remove(outage);
+    const written = [await ownConditions("gated-before"), await ownConditions("gated-never"), []];
+    expect(written.map((of) => of?.map(({ status }) => status))).toEqual([["True"], ["False"], []]);
+
     await node.start({ features: { PodReadyToStartContainersCondition: false } });
     await node.run("gated", { containers });
-    expect(conditionOf(await node.until("gated", isReady), condition)).toBeUndefined();
-    const kept = await node.until("gated-before", isReady);
-    expect(conditionOf(kept, condition)?.status).toBe("True");
-    simulated.killSandbox(kept.metadata.uid ?? "");
-    const again = await node.until(
+    for (const name of ["gated", "gated-never"]) await node.until(name, isReady);
+    simulated.killSandbox(metadata.uid ?? "");
+    await node.until(
       "gated-before",
       (pod) => pod.status?.containerStatuses?.[0]?.restartCount === 1 && isReady(pod),
     );
-    expect(conditionOf(again, condition)).toEqual(conditionOf(kept, condition));
+    const names = ["gated-before", "gated-never", "gated"];
+    expect(await Promise.all(names.map(ownConditions))).toEqual(written);
+    // The kubelet has nothing else in mind that only nobody has written yet.
+    const pods = `/api/v1/nodes/${node.name}/proxy/pods`;
+    const { items } = await node.server.json<{ items: Pod[] }>("GET", pods);
+    const inMind = names.map((name) => items.find((pod) => pod.metadata.name === name));
+    expect(inMind.map(conditionsOf)).toEqual(written);
+
     await node.stop();
     await node.start();
     await node.run("gated-after", { containers });
-    expect(conditionOf(await node.until("gated-after", isReady), condition)?.status).toBe("True");
+    for (const name of [...names, "gated-after"]) await node.until(name, isSandboxReady);
   });
 
   test("3085-9 one PATCH for all that changed, none when nothing did, and a flapping sandbox does not flood", async () => {
@@ -134,17 +158,69 @@ describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", 
     await pause(1_500);
     expect(await patches()).toBe(settled);
     const uid = pod.metadata.uid ?? "";
-    for (let flaps = 0; flaps < 5; flaps++) {
-      await node.until("counted", isSandboxReady);
+    const isUp = () => [...(simulated.state.byPod.get(uid) ?? [])].some(({ state }) => state === "ready");
+    const began = Date.now();
+    for (let flaps = 0; flaps < 10; flaps++) {
+      await expect.poll(isUp, { interval: 10 }).toBe(true);
       simulated.killSandbox(uid);
-      // A sandbox is made again at most once a second.
-      await pause(1_200);
     }
-    await node.until("counted", isSandboxReady);
-    // Each flap is two changes of the sandbox, and one or two of the container.
-    expect((await patches()) - settled).toBeLessThanOrEqual(25);
+    await node.until("counted", isReady);
+    const written = (await patches()) - settled;
+    // A burst, and then one a second.
+    expect(written).toBeLessThanOrEqual(10 + Math.ceil((Date.now() - began) / 1_000));
   });
 });
+
+const conditionsOf = (pod?: Pod) => pod?.status?.conditions?.filter(({ type }) => type === condition);
+const ownConditions = async (name: string) => conditionsOf(await host.node.get(name));
+
+const slowToPatch = (client: Client): Client => ({
+  ...client,
+  async patch(resource, key, options) {
+    await pause(700);
+    return client.patch(resource, key, options);
+  },
+});
+
+/** A runtime that says of a pod's sandbox that it is ready, also when it has been stopped. */
+function lateToNotice(cri: CriClient, pod: string): CriClient {
+  let ready: PodSandboxStatus | undefined;
+  const stillReady = (status: PodSandboxStatus | undefined) => {
+    if (status?.metadata?.name !== pod) return status;
+    if (status.state === PodSandboxState.SANDBOX_READY) ready = status;
+    return ready ?? status;
+  };
+  return {
+    ...cri,
+    runtime: {
+      ...cri.runtime,
+      async podSandboxStatus(...call) {
+        const answer = await cri.runtime.podSandboxStatus(...call);
+        return { ...answer, status: stillReady(answer.status) };
+      },
+      async *getContainerEvents(...call) {
+        for await (const event of cri.runtime.getContainerEvents(...call))
+          yield { ...event, podSandboxStatus: stillReady(event.podSandboxStatus) };
+      },
+    },
+  };
+}
+
+/** Deletes the pod and answers with every version until it is gone: `MODIFIED True running`, `DELETED False 143`. */
+async function watchDeletion({ client }: KubeletNode, { metadata }: Pod): Promise<string[]> {
+  const { name = "", resourceVersion = "" } = metadata;
+  const options = { namespace: "default", fieldSelector: `metadata.name=${name}`, resourceVersion };
+  const seen: string[] = [];
+  await client.delete("pods", { namespace: "default", name });
+  for await (const event of client.watch("pods", options)) {
+    if (event.type === "BOOKMARK") continue;
+    const { running, terminated } = event.object.status?.containerStatuses?.[0]?.state ?? {};
+    const state = running ? "running" : terminated?.exitCode;
+    seen.push(`${event.type} ${conditionOf(event.object, condition)?.status} ${state}`);
+    if (event.type === "DELETED") break;
+  }
+  return seen;
+}
 
 async function patches(): Promise<number> {
   const { text } = await host.node.server.call("GET", "/metrics");

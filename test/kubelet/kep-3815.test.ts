@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/api/conditions.ts";
+import type { Secret } from "../../src/api/objects.ts";
 import {
   failingToStart,
   fromConfigMap,
@@ -56,19 +57,27 @@ describe("KEP-3815 FailingToStart", () => {
     }
   });
 
-  test("3815-5 the config map is made, the key is added: the pod starts as it is and the condition turns False", async () => {
+  test("3815-5 the config map or secret is made, the key is added: the pod starts as it is and the condition turns False", async () => {
     const { node } = host;
     await makeConfigMap(node, "half", { other: "x" });
     await node.run("mended-map", {
       containers: [{ name: "c", image, env: fromConfigMap("late-map", "key") }],
     });
     await node.run("mended-key", { containers: [{ name: "c", image, env: fromConfigMap("half", "key") }] });
-    const before = await Promise.all([
-      node.until("mended-map", isFailing),
-      node.until("mended-key", isFailing),
-    ]);
+    const valueFrom = { secretKeyRef: { name: "late-secret", key: "key" } };
+    await node.run("mended-secret", {
+      containers: [{ name: "c", image, env: [{ name: "KEY", valueFrom }] }],
+    });
+    const names = ["mended-map", "mended-key", "mended-secret"];
+    const before = await Promise.all(names.map((name) => node.until(name, isFailing)));
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await makeConfigMap(node, "late-map", { key: "x" });
+    await node.client.create("secrets", {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "late-secret", namespace: "default" },
+      stringData: { key: "z" },
+    } as Secret);
     await node.client.patch(
       "configmaps",
       { namespace: "default", name: "half" },
