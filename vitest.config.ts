@@ -13,6 +13,7 @@ export default defineConfig({
           // They leave nothing behind, and most of a file's time would go into a process of its own.
           isolate: false,
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           expect: { poll: { timeout: 20_000 } },
         },
       },
@@ -23,8 +24,8 @@ export default defineConfig({
           // Examples import the package as its users do.
           alias: { kindling: fileURLToPath(new URL("src/testing/start-cluster.ts", import.meta.url)) },
           globalSetup: "test/support/global-setup.ts",
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           // What is waited for comes; on a busy machine it takes longer than vitest's second.
           expect: { poll: { timeout: 60_000 } },
         },

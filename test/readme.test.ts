@@ -100,8 +100,8 @@ describe.skipIf(!isRoot)("the line that runs it, in a clean checkout [needs root
               env: { ...env, PATH: path },
             });
           await inside(next.join("\n"));
-          const nodes = await inside(`${next[0]}\nkubectl get nodes --no-headers`);
-          expect(nodes.stdout).toMatch(/^node-1 +Ready/);
+          const nodes = async () => (await inside(`${next[0]}\nkubectl get nodes --no-headers`)).stdout;
+          await expect.poll(nodes).toMatch(/^node-1 +Ready/);
         } finally {
           // As Ctrl-C does: to all of the terminal's processes.
           process.kill(-pid, "SIGINT");

@@ -89,7 +89,7 @@ describe("kill -9 under load", () => {
         ...[...beliefs.values()].map(({ acknowledged = "0" }) => Number.parseInt(acknowledged, 10)),
       );
     }
-  });
+  }, 300_000);
 });
 
 /** Creates, changes and deletes objects of its own until the server is gone. */

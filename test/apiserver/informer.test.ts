@@ -12,6 +12,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { startTestServer, type TestServer } from "../support/api-server.ts";
+import { ownPort } from "../support/own-share.ts";
 
 const path = "/api/v1/namespaces/default/configmaps";
 /** What every namespace has from the start. */
@@ -26,8 +27,9 @@ describe("informers of @kubernetes/client-node", () => {
 
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "kindling-informer-"));
-    server = await startTestServer({ dataDir, store: { kind: "lmdb" } });
-    port = Number(new URL(server.url).port);
+    // One that nobody else takes while the server is away.
+    port = await ownPort();
+    server = await startTestServer({ dataDir, store: { kind: "lmdb" }, port });
   });
   afterEach(async () => {
     for (const follower of followers) await follower.stop();

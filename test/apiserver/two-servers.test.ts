@@ -174,9 +174,6 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
         async () =>
           (await first.call("POST", path, { body: { metadata: { name: "back", labels: { lasting: "" } } } }))
             .status,
-        {
-          timeout: 20_000,
-        },
       )
       .toBeLessThan(500);
     await expect.poll(async () => (await second.call("GET", `${path}/back`)).status).toBe(200);

@@ -7,6 +7,7 @@ import type { Client, WatchEvent } from "../../src/client/client.ts";
 import { connectCluster } from "../../src/client/create-client.ts";
 import { TransportError } from "../../src/client/transport.ts";
 import { readCredentials, startTestServer, type TestServer } from "../support/api-server.ts";
+import { ownPort } from "../support/own-share.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const namespace = "default";
@@ -178,7 +179,7 @@ describe("a client with the server's kubeconfig", () => {
   });
 
   test("fails with a TransportError where nobody listens, and after it was closed", async () => {
-    const other = await startTestServer();
+    const other = await startTestServer({ port: await ownPort() });
     const lonely = await connectCluster({ kubeconfig: other.kubeconfig });
     const keptUrl = other.url;
     await lonely.get("namespaces", { name: "default" });

@@ -10,6 +10,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { startTestServer, type TestServer } from "../support/api-server.ts";
+import { ownPort } from "../support/own-share.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const namespace = "default";
@@ -28,8 +29,9 @@ describe("an informer", () => {
 
   beforeEach(async () => {
     dataDir = join(folder, String(folders++));
-    server = await startTestServer({ dataDir, store: { kind: "lmdb" } });
-    port = Number(new URL(server.url).port);
+    // One that nobody else takes while the server is away.
+    port = await ownPort();
+    server = await startTestServer({ dataDir, store: { kind: "lmdb" }, port });
     client = await connectCluster({ kubeconfig: server.kubeconfig });
     stop = new AbortController();
     running = [];
@@ -100,13 +102,14 @@ describe("an informer", () => {
   test("finds a server that restarts within a second about as fast", async () => {
     const { log } = await follow();
     await server.close();
+    const awayAt = Date.now();
     await delay(600);
     await start();
     const backAt = Date.now();
     await createWhenBack(client, "later");
     await expect.poll(() => log, { interval: 10 }).toEqual(["added later"]);
-    // Far from the half minute that it waits at most.
-    expect(Date.now() - backAt).toBeLessThan(10_000);
+    // Far from the half minute that it waits at most, unless a busy machine took long to start it.
+    expect(Date.now() - backAt).toBeLessThan(10_000 + 2 * (backAt - awayAt));
   });
 
   test("goes on from its revision when it missed something", async () => {
@@ -159,11 +162,17 @@ describe("an informer", () => {
   });
 
   test("takes a list in pages when it is long", async () => {
-    const names = Array.from({ length: 1_201 }, (_, i) => `many-${i}`);
-    await Promise.all(names.map((name) => create(client, name)));
+    const count = 1_201;
+    // A few at a time: that many connections at once take longer to open on a busy machine than a client waits.
+    for (let i = 0; i < count; i += 10) {
+      const batch = Array.from({ length: Math.min(10, count - i) }, (_, j) =>
+        create(client, `many-${i + j}`),
+      );
+      await Promise.all(batch);
+    }
     const { informer, log } = await follow();
-    expect(log).toHaveLength(1_201);
-    expect([...informer.list()]).toHaveLength(1_201);
+    expect(log).toHaveLength(count);
+    expect([...informer.list()]).toHaveLength(count);
   });
 });
 

@@ -32,7 +32,7 @@ function pod(name: string, app: string, spec: Partial<Pod["spec"]> = {}): Pod {
 
 describeWithTool("kubectl", "the addresses of services", () => {
   const cluster = useControllerCluster({ withNode: true });
-  const until = (what: () => Promise<unknown>) => expect.poll(what, { timeout: 30_000, interval: 20 });
+  const until = (what: () => Promise<unknown>) => expect.poll(what, { interval: 20 });
 
   async function slicesOf(name: string): Promise<readonly EndpointSlice[]> {
     const labelSelector = `kubernetes.io/service-name=${name}`;
@@ -108,7 +108,9 @@ describeWithTool("kubectl", "the addresses of services", () => {
     const [slice] = await slicesOf("db");
     expect(slice?.endpoints).toMatchObject([{ hostname: "db-0" }]);
     expect(slice?.metadata.labels).toHaveProperty(["service.kubernetes.io/headless"], "");
-    expect((await subsetsOf("db"))?.[0]).toMatchObject({ notReadyAddresses: [{ hostname: "db-0" }] });
+    await until(async () => (await subsetsOf("db"))?.[0]).toMatchObject({
+      notReadyAddresses: [{ hostname: "db-0" }],
+    });
   });
 
   test("of others are left alone", async () => {

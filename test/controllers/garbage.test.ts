@@ -7,7 +7,7 @@ import { describeWithTool } from "../support/tools.ts";
 describeWithTool("kubectl", "garbage collection", () => {
   const cluster = useControllerCluster();
   const find = (name: string) => cluster.find("configmaps", name);
-  const until = (what: () => Promise<unknown>) => expect.poll(what, { timeout: 30_000, interval: 20 });
+  const until = (what: () => Promise<unknown>) => expect.poll(what, { interval: 20 });
 
   async function create(name: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<KubeObject> {
     return cluster.client.create("configmaps", configMap(name, metadata));

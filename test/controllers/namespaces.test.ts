@@ -5,7 +5,7 @@ import { describeWithTool } from "../support/tools.ts";
 
 describeWithTool("kubectl", "namespaces", () => {
   const cluster = useControllerCluster({ withNode: true });
-  const until = (what: () => Promise<unknown>) => expect.poll(what, { timeout: 30_000, interval: 20 });
+  const until = (what: () => Promise<unknown>) => expect.poll(what, { interval: 20 });
 
   const conditionsOf = async (name: string) =>
     Object.fromEntries(

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createFastClock } from "../support/fast-clock.ts";
 import { describeWithTool } from "../support/tools.ts";
@@ -6,10 +5,11 @@ import { apply, deploymentOf, eventually, useWorkloadCluster } from "../support/
 
 describeWithTool("kubectl", "the life of nodes", () => {
   // A minute of the controllers is three seconds here. Nodes give signs of life often enough for that.
+  const clock = createFastClock(20);
   const cluster = useWorkloadCluster({
     nodes: ["node-1", "node-2"],
     kubelet: { config: { nodeLeaseDurationSeconds: 1 } },
-    clock: createFastClock(20),
+    clock,
   });
 
   const namespace = "default";
@@ -103,7 +103,7 @@ describeWithTool("kubectl", "the life of nodes", () => {
     await kubeletOf("node-2").run("leaves", { containers: [{ name: "c", image: "web:1" }] });
     await kubectl.ok("wait --for=condition=Ready pod/stays pod/leaves --timeout=60s");
     await setTaints([{ key: "maintenance", value: "now", effect: "NoExecute" }]);
-    wouldLeaveAt = Date.now() + 16_000;
+    wouldLeaveAt = clock.now() + 320_000;
     await kubeletOf("node-2").untilGone("leaves");
     await setTaints([]);
     await eventually(() => cluster.messages("Pod", "stays")).toContain(
@@ -133,7 +133,7 @@ describeWithTool("kubectl", "the life of nodes", () => {
   });
 
   test("the pod that tolerated a taint that is gone does not leave later", async () => {
-    await delay(Math.max(0, wouldLeaveAt - Date.now()));
+    await clock.sleep(wouldLeaveAt - clock.now());
     const { metadata } = await cluster.client.get("pods", { namespace, name: "stays" });
     expect(metadata.deletionTimestamp).toBeUndefined();
   });

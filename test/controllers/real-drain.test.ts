@@ -93,7 +93,8 @@ describeWithTool("kubectl", "drain of a node of kindling up", () => {
       for (const workload of ["deployment/web", "statefulset/db"])
         await kubectl.ok(`rollout status ${workload} --timeout=100s`);
       const nodes = "jsonpath={.items[*].spec.nodeName}";
-      expect(await kubectl.ok(`get pods -o ${nodes}`)).toBe("node-2 node-2 node-2 node-2");
+      // The status of a workload may be from before its last pod went.
+      await expect.poll(() => kubectl.ok(`get pods -o ${nodes}`)).toBe("node-2 node-2 node-2 node-2");
 
       await kubectl.ok("uncordon node-1");
       await kubectl.ok("scale deployment/web --replicas=3");

@@ -55,7 +55,7 @@ describeWithTool("kubectl", "kubectl on workloads in kindling up", () => {
         ...["+size-1", "size-1 ready", "+size-2", "size-2 ready"],
         ...["size-2 going", "-size-2", "size-1 going", "-size-1"],
       ]);
-      expect(await kubectl.ok("logs -l app=size")).toBe("+1\n");
+      await expect.poll(() => kubectl.ok("logs -l app=size")).toBe("+1\n");
       await expect.poll(() => kubectl.ok("logs -l app=many")).toBe("+1\n");
       await kubectl.ok("delete statefulset/size deployment/many");
     });

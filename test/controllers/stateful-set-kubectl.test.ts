@@ -51,9 +51,9 @@ describeWithTool("kubectl", "kubectl on StatefulSets", () => {
     const jsonpath = '{.status.conditions[?(@.type=="Progressing")].message}';
     const message = await kubectl.ok(["get", "statefulset", "bad", "-o", `jsonpath=${jsonpath}`]);
     expect(message).toMatch(/^pod bad-0 holds up the set: .*couldn't parse image/i);
-    expect(await kubectl.ok("describe statefulset bad")).toContain(
-      "Create Pod bad-0 in StatefulSet bad successful",
-    );
+    await expect
+      .poll(() => kubectl.ok("describe statefulset bad"))
+      .toContain("Create Pod bad-0 in StatefulSet bad successful");
   });
 
   test("3541-3 undo of a broken update recovers under EnforcedRollingUpdate", async () => {

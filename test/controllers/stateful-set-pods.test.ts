@@ -70,7 +70,7 @@ describe("pods", () => {
       "parallel-1=web:1 ready",
       "parallel-2=web:1 ready",
     ]);
-    expect(await cluster.picture("ordered")).toEqual(["ordered-0=web:1 waiting"]);
+    await cluster.untilPicture("ordered", ["ordered-0=web:1 waiting"]);
     cluster.simulated.rules.remove(rule);
     await cluster.untilPicture("ordered", readyPods("ordered", 3), 60_000);
   });
@@ -200,7 +200,10 @@ describe("claims", () => {
         claim.metadata.ownerReferences?.map(({ kind, uid }) => `${kind}/${uid}`).join(),
       );
     const set = `StatefulSet/${metadata.uid}`;
-    expect(await owners()).toEqual([set, set]);
+    await cluster.until(
+      "both claims go with the set",
+      async () => (await owners()).join() === `${set},${set}`,
+    );
     const [, second] = await cluster.pods("gone");
     await cluster.node.stop();
     await cluster.patch("gone", { spec: { replicas: 1 } });

@@ -74,7 +74,8 @@ describe("updates", () => {
   });
 
   test("count a pod as available after minReadySeconds only", async () => {
-    await cluster.create("slow", { replicas: 2, spec: { minReadySeconds: 2 } });
+    // Longer than any test waits, until the test says otherwise.
+    await cluster.create("slow", { replicas: 2, spec: { minReadySeconds: 3_600 } });
     await cluster.until(
       "the first is ready",
       async () => (await cluster.get("slow")).status?.readyReplicas === 1,
@@ -85,6 +86,7 @@ describe("updates", () => {
       conditions: [{ status: "True", reason: "MinReadySeconds" }],
     });
     expect(await cluster.picture("slow")).toHaveLength(1);
+    await cluster.patch("slow", { spec: { minReadySeconds: 1 } });
     await cluster.until(
       "both are available",
       async () => (await cluster.get("slow")).status?.availableReplicas === 2,

@@ -51,7 +51,7 @@ describeWithTool("kubectl", "volumes", () => {
   const folder = temporaryFolder();
   const directory = join(folder, "volumes");
   const cluster = useControllerCluster({ withNode: true, controllers: { localVolumes: { directory } } });
-  const until = (what: () => Promise<unknown>) => expect.poll(what, { timeout: 30_000, interval: 20 });
+  const until = (what: () => Promise<unknown>) => expect.poll(what, { interval: 20 });
   const claimPhase = async (name: string) =>
     (await cluster.find("persistentvolumeclaims", name))?.status?.phase;
   const volumePhase = async (name: string) => (await cluster.find("persistentvolumes", name))?.status?.phase;

@@ -18,16 +18,16 @@ describeInBrowser("without a mouse", () => {
     await page.getByRole("option").first().waitFor();
 
     await page.keyboard.press("Tab");
-    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+    await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
     await page.keyboard.press("Enter");
-    expect(await focused(page)).toBe("tabpanel");
+    await expect.poll(() => focused(page)).toBe("tabpanel");
 
     await page.keyboard.press("/");
-    expect(await page.evaluate("document.activeElement.type")).toBe("search");
-    expect(await ring(page)).toBe("solid");
+    await expect.poll(() => page.evaluate("document.activeElement.type")).toBe("search");
+    await expect.poll(() => ring(page)).toBe("solid");
     await page.keyboard.press("Tab");
-    expect(await focused(page)).toBe("tab");
-    expect(await ring(page)).toBe("solid");
+    await expect.poll(() => focused(page)).toBe("tab");
+    await expect.poll(() => ring(page)).toBe("solid");
 
     const selected = () => page.locator("[role=tab][aria-selected=true]").textContent();
     await page.keyboard.press("ArrowRight");
@@ -36,7 +36,7 @@ describeInBrowser("without a mouse", () => {
     await expect.poll(selected).toMatch(/^Events/);
     await page.keyboard.press("ArrowRight");
     await expect.poll(selected).toMatch(/^Starting/);
-    expect(await focused(page)).toBe("tab");
+    await expect.poll(() => focused(page)).toBe("tab");
 
     await page.getByRole("listbox").focus();
     await page.keyboard.press("ArrowDown");
@@ -44,8 +44,8 @@ describeInBrowser("without a mouse", () => {
     await expect.poll(() => chosen.getAttribute("aria-posinset")).toBe("1");
     await page.keyboard.press("End");
     await expect.poll(() => chosen.getAttribute("aria-posinset")).toBe("8");
-    expect(await page.getByRole("listbox").getAttribute("aria-activedescendant")).toBe("pod-7");
-    expect(await page.getByRole("complementary").count()).toBe(1);
+    await expect.poll(() => page.getByRole("listbox").getAttribute("aria-activedescendant")).toBe("pod-7");
+    await expect.poll(() => page.getByRole("complementary").count()).toBe(1);
     await page.keyboard.press("Escape");
     await expect.poll(() => page.getByRole("complementary").count()).toBe(0);
   });
@@ -88,7 +88,7 @@ describeInBrowser("without a mouse", () => {
     await page.getByRole("button", { name: "StorageClass" }).click();
     const group = page.getByRole("button", { name: "fast-ssd" });
     await group.click();
-    expect(await group.getAttribute("aria-pressed")).toBe("true");
+    await expect.poll(() => group.getAttribute("aria-pressed")).toBe("true");
     await expect.poll(() => page.locator(".plot-dots.is-shade").count()).toBe(1);
   });
 });

@@ -78,11 +78,13 @@ describeInBrowser("who is not on loopback logs in", () => {
     const page = await dashboard.visit(url);
     expect(page.url()).toBe(`${url}login`);
     expect(await page.title()).toBe("Log in · Kindling");
-    expect(await focusedId(page)).toBe("token");
+    await expect.poll(() => focusedId(page)).toBe("token");
     await page.keyboard.type(`Bearer ${viewerToken}`);
     await page.keyboard.press("Tab");
-    expect(await page.evaluate("document.activeElement.textContent")).toBe("Log in");
-    expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
+    await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("Log in");
+    await expect
+      .poll(() => page.evaluate("getComputedStyle(document.activeElement).outlineStyle"))
+      .toBe("solid");
     await page.keyboard.press("Enter");
     await page.getByRole("option", { name: "web-0" }).waitFor();
     expect(page.url()).toBe(url);
@@ -104,7 +106,7 @@ describeInBrowser("who is not on loopback logs in", () => {
     const alert = page.getByRole("alert");
     expect(await alert.textContent()).toMatch(problem);
     expect(await page.title()).toBe("Not logged in · Kindling");
-    expect(await focusedId(page)).toBe("token");
+    await expect.poll(() => focusedId(page)).toBe("token");
     expect(await field(page).getAttribute("aria-invalid")).toBe("true");
     expect(await field(page).getAttribute("aria-describedby")).toBe("problem hint");
     await logIn(page, viewerToken);

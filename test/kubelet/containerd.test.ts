@@ -91,7 +91,7 @@ for (const { tool, about, hasEvents } of versions) {
             image: busyboxImage,
             command: ["sh", "-c", `echo hello $NAME from $(cat /v/file); touch /tmp/up; ${idle}`],
             env: [{ name: "NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
-            readinessProbe: { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1 },
+            readinessProbe: { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1, timeoutSeconds: 10 },
             volumeMounts: [{ name: "v", mountPath: "/v" }],
           },
         ],
@@ -111,22 +111,22 @@ for (const { tool, about, hasEvents } of versions) {
       });
       const log = join(node.dataDir, "logs", `default_ready_${uidOf(pod)}`, "c/0.log");
       await expect.poll(() => readFile(log, "utf8")).toMatch(/ stdout F hello ready from made\n/);
-      expect(lines.some((line) => line.includes("the runtime has no container events"))).toBe(!hasEvents);
+      await expect
+        .poll(() => lines.some((line) => line.includes("the runtime has no container events")))
+        .toBe(!hasEvents);
     });
 
     test("a probe that fails takes the pod out, and one that succeeds brings it back", async () => {
-      await node.run("flapping", {
-        containers: [
-          {
-            name: "c",
-            image: busyboxImage,
-            command: ["sh", "-c", `touch /tmp/up; sleep 3; rm /tmp/up; sleep 3; touch /tmp/up; ${idle}`],
-            readinessProbe: { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1, failureThreshold: 1 },
-          },
-        ],
-      });
-      await node.until("flapping", isReady);
-      await node.until("flapping", (pod) => conditionOf(pod, "Ready")?.status === "False");
+      const exec = { command: ["cat", "/tmp/up"] };
+      const readinessProbe = { exec, periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 1 };
+      await node.run("flapping", running(`touch /tmp/up; ${idle}`, { readinessProbe }));
+      const pod = await node.until("flapping", isReady);
+      const containerId = (await inRuntime(pod)).containers[0]?.id ?? "";
+      const inside = (...cmd: string[]) =>
+        containerd.client.runtime.execSync({ containerId, cmd, timeout: 60n });
+      await inside("busybox", "rm", "/tmp/up");
+      await node.until("flapping", (it) => conditionOf(it, "Ready")?.status === "False");
+      await inside("touch", "/tmp/up");
       await node.until("flapping", isReady);
       await node.untilEvent("flapping", /^Readiness probe failed: .*\/tmp\/up/);
     });
@@ -176,12 +176,17 @@ for (const { tool, about, hasEvents } of versions) {
         podSandboxId: sandboxes[0]?.id ?? "",
         verbose: true,
       });
+      const history = await node.follow("lost");
       await killFirstProcess(status.info);
-      await node.until("lost", (pod) => conditionOf(pod, type)?.status === "False");
       const after = await node.until(
         "lost",
-        (pod) => conditionOf(pod, type)?.status === "True" && isReady(pod),
+        (pod) =>
+          firstContainer(pod)?.restartCount === 1 &&
+          conditionOf(pod, type)?.status === "True" &&
+          isReady(pod),
       );
+      await history.stop();
+      expect(history.versions.map((pod) => conditionOf(pod, type)?.status)).toContain("False");
       expect(Date.parse(conditionOf(after, type)?.lastTransitionTime ?? "")).toBeGreaterThanOrEqual(
         Date.parse(conditionOf(before, type)?.lastTransitionTime ?? ""),
       );
@@ -227,11 +232,14 @@ for (const { tool, about, hasEvents } of versions) {
 
     test("a kubelet that is restarted takes its containers over, and notices what ended meanwhile", async () => {
       await node.run("kept", running(idle));
-      await node.run("ended", { ...running("sleep 2; exit 7"), restartPolicy: "Never" });
+      // By a probe, so that it is told to end only when it listens.
+      const readinessProbe = { exec: { command: ["cat", "/tmp/up"] }, periodSeconds: 1, timeoutSeconds: 10 };
+      const ending = "trap 'exit 7' TERM; touch /tmp/up; while :; do sleep 0.2; done";
+      await node.run("ended", { ...running(ending, { readinessProbe }), restartPolicy: "Never" });
       const kept = await node.until("kept", isReady);
-      await node.until("ended", isReady);
+      const { containers } = await inRuntime(await node.until("ended", isReady));
       await node.stop();
-      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await containerd.client.runtime.stopContainer({ containerId: containers[0]?.id ?? "", timeout: 60n });
       await node.start();
       const ended = await node.until("ended", (pod) => pod.status?.phase === "Failed");
       expect(firstContainer(ended)?.state?.terminated?.exitCode).toBe(7);

@@ -71,12 +71,13 @@ function suite(tool: KubectlTool): void {
     const name = `slow-${tool}`;
     // Nobody listens there.
     const tcpSocket = { host: "127.0.0.1", port: 1 };
-    const startupProbe = { tcpSocket, periodSeconds: 1, failureThreshold: 2 };
+    // Longer than the refusal takes on a machine that is held up.
+    const startupProbe = { tcpSocket, periodSeconds: 1, timeoutSeconds: 30, failureThreshold: 2 };
     await host.node.run(name, { containers: [{ name: "c", image: "web:1", startupProbe }] });
     await host.node.untilEvent(name, /failed startup probe/);
     const text = await describePod(name);
     expect(text).toContain(
-      "\n Startup: tcp-socket 127.0.0.1:1 delay=0s timeout=1s period=1s #success=1 #failure=2\n",
+      "\n Startup: tcp-socket 127.0.0.1:1 delay=0s timeout=30s period=1s #success=1 #failure=2\n",
     );
     expect(text).toMatch(
       /\n Warning Unhealthy \S+ (\(x\d+ over \S+\) )?kubelet .*Startup probe failed: dial tcp 127\.0\.0\.1:1: connect: connection refused\n/,

@@ -108,6 +108,6 @@ function suite(driver: "host" | "oci"): void {
     await host.node.stop();
     await host.node.client.delete("pods", { namespace: "default", name: "left" }, { gracePeriodSeconds: 0 });
     await host.node.start();
-    await expect.poll(() => cgroupDirs(layout, cgroup).filter(existsSync), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => cgroupDirs(layout, cgroup).filter(existsSync)).toEqual([]);
   });
 }

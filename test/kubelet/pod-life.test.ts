@@ -62,9 +62,11 @@ describeWithTool("busybox", "a pod's life on our runtime, as its phase and condi
 
   test("a container that does not listen has its grace period, and then ends", async () => {
     const { node } = host;
+    // Ready once it does not listen any more.
+    const readinessProbe = { exec: { command: ["cat", "/deaf"] }, periodSeconds: 1, timeoutSeconds: 10 };
     await node.run("deaf", {
       terminationGracePeriodSeconds: 3,
-      containers: [shell("trap '' TERM; while :; do sleep 0.1; done")],
+      containers: [shell("trap '' TERM; touch /deaf; while :; do sleep 0.1; done", { readinessProbe })],
     });
     await node.until("deaf", isReady);
     const history = await node.follow("deaf");
@@ -72,14 +74,20 @@ describeWithTool("busybox", "a pod's life on our runtime, as its phase and condi
     await node.client.delete("pods", { namespace: "default", name: "deaf" });
     await node.untilGone("deaf");
     expect(Date.now() - began).toBeGreaterThanOrEqual(3_000);
+    const last = () => history.versions.at(-1) as Pod;
+    await expect.poll(() => statusOf(last())?.state?.terminated?.exitCode).toBe(137);
     await history.stop();
-    const last = history.versions.at(-1) as Pod;
-    expect(statusOf(last)?.state?.terminated?.exitCode).toBe(137);
   });
 
   test("activeDeadlineSeconds ends the pod, and says why", async () => {
     const { node } = host;
-    await node.run("overdue", { activeDeadlineSeconds: 2, containers: [shell(untilTold)] });
+    await node.run("overdue", { containers: [shell(untilTold)] });
+    await node.until("overdue", isReady);
+    // Set only now: a pod that takes long to start would be over before its container is there.
+    const key = { namespace: "default", name: "overdue" };
+    await node.client.patch("pods", key, {
+      patch: { kind: "merge", body: { spec: { activeDeadlineSeconds: 2 } } },
+    });
     const pod = await node.until("overdue", phaseIs("Failed"));
     expect(pod.status).toMatchObject({
       reason: "DeadlineExceeded",
@@ -175,13 +183,10 @@ describeWithTool("busybox", "a pod's life on our runtime, as its phase and condi
     await rm(file);
     await node.untilGone(name);
     await expect
-      .poll(
-        async () => {
-          const { containers } = await runtime.client.runtime.listContainers({ filter: undefined });
-          return containers.some(({ labels }) => labels["io.kubernetes.pod.name"] === name);
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        const { containers } = await runtime.client.runtime.listContainers({ filter: undefined });
+        return containers.some(({ labels }) => labels["io.kubernetes.pod.name"] === name);
+      })
       .toBe(false);
   });
 });

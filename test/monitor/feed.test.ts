@@ -133,7 +133,7 @@ test("a pod from pending to finished, with its pull on the way", async () => {
       owner: "Pod/big",
       stages: { scheduling: expect.any(Number), sandbox: expect.any(Number), containers: expect.any(Number) },
     });
-  expect(page.pod("big")).toBeUndefined();
+  await expect.poll(() => page.pod("big")).toBeUndefined();
   const offsets = page.history("big").flatMap(({ pulls }) => pulls.map(({ offset }) => offset));
   expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
   await expect.poll(() => page.feed().events?.map(({ reason }) => reason)).toContain("Pulled");
@@ -209,7 +209,7 @@ test("a StatefulSet: its ordinals, what holds its rollout up, and its end", asyn
   const healths = () => page.set("db")?.ordinals.map(({ health }) => health);
   await expect.poll(healths).toEqual(["ready", "ready"]);
   expect(page.set("db")).toMatchObject({ strategy: "RollingUpdate", replicas: 2 });
-  expect(page.set("db")?.holdUp).toBeUndefined();
+  await expect.poll(() => page.set("db")?.holdUp).toBeUndefined();
   const body = { spec: { template: template("broken:2", { imagePullPolicy: "Always" }) } };
   await cluster.client.patch(
     "statefulsets",

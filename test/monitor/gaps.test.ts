@@ -12,6 +12,7 @@ import type { StartSignal } from "../../src/monitor/measure/start-signal.ts";
 import { createMonitor } from "../../src/monitor/monitor.ts";
 import { createMemoryStore } from "../../src/store/local/memory-store.ts";
 import { startTestServer, type TestServer } from "../support/api-server.ts";
+import { ownPort } from "../support/own-share.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const closing: (() => unknown)[] = [];
@@ -142,14 +143,16 @@ test("3085-12: a past that the server has forgotten (410): what was missed is un
 test("3085-12: a server that is away and comes back: nothing is told twice, and what comes after is told", async () => {
   const dataDir = temporaryFolder();
   const store = { kind: "lmdb" } as const;
-  const before = await startTestServer({ dataDir, store });
+  // A port that nobody else takes while the server is away.
+  const port = await ownPort();
+  const before = await startTestServer({ dataDir, store, port });
   const { of, monitor } = await watch(await connect(before));
   await createPod(before, "early");
   await setReady(before, "early");
   await expect.poll(() => of("early")).toContain("ready");
   const told = of("early");
   await before.close();
-  const after = await startTestServer({ dataDir, store, port: Number(new URL(before.url).port) });
+  const after = await startTestServer({ dataDir, store, port });
   closing.push(after.close);
   await createPod(after, "first-after");
   await expect.poll(() => [...monitor.pods()].length, { timeout: 60_000 }).toBe(2);

@@ -90,7 +90,7 @@ test("what is wrong with the configuration is said by field", async () => {
     "--config",
     config,
   ]);
-  expect(await exit).toBe(1);
+  expect(await exit).toBe(2);
   expect(output.stderr).toContain("chosenLabel: Forbidden: unknown field");
   expect(output.stderr).toContain('stuckAfterSeconds: Invalid value: "soon"');
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { Pod } from "../../src/api/objects.ts";
 import type { Client } from "../../src/client/client.ts";
 import { connectCluster } from "../../src/client/create-client.ts";
@@ -12,6 +12,9 @@ import { podStart } from "../../src/monitor/metrics/pod-start.fixture.ts";
 import type { Monitor, StartingChange, StartingPod } from "../../src/monitor/monitor.ts";
 import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
 import { startTestServer, type TestServer } from "../support/api-server.ts";
+
+// Megabytes a second are much for a busy machine.
+vi.setConfig({ testTimeout: 300_000 });
 
 const podCount = 200;
 /** All pods together say two megabytes in one message, so that the kernel's buffers are soon full. */
@@ -137,7 +140,7 @@ async function hearMore(reader: Awaited<ReturnType<typeof connect>>, more: numbe
         most = Math.max(most, feed.load().heldLength);
         return reader.heard.length;
       },
-      { interval: 20, timeout: 60_000 },
+      { interval: 20, timeout: 200_000 },
     )
     .toBeGreaterThanOrEqual(until);
   return most;

@@ -5,6 +5,7 @@ import { runWhileLeader } from "../../src/client/leader-election.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createScheduler } from "../../src/scheduler/scheduler.ts";
+import { ownPort } from "../support/own-share.ts";
 import { makeNode, namespace, useSchedulerCluster } from "../support/scheduler-cluster.ts";
 import { startServerProcess } from "../support/server-process.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -28,7 +29,9 @@ test("a scheduler that begins again counts what is bound, and goes on with what 
 
 test("a server that is killed and comes back is followed", async () => {
   const dataDir = join(folder, "data");
-  const first = await startServerProcess(["--data-dir", dataDir, "--listen", "127.0.0.1:0"]);
+  // A port that nobody else takes while the server is away.
+  const args = ["--data-dir", dataDir, "--listen", `127.0.0.1:${await ownPort()}`];
+  const first = await startServerProcess(args);
   const over = await connectCluster({ kubeconfig: first.kubeconfig });
   await over.create("nodes", makeNode("a"));
   const end = startScheduler({ over });
@@ -38,8 +41,7 @@ test("a server that is killed and comes back is followed", async () => {
   first.kill("SIGKILL");
   await first.exit;
 
-  const { host } = new URL(first.url);
-  const second = await startServerProcess(["--data-dir", dataDir, "--listen", host]);
+  const second = await startServerProcess(args);
   await createPod("after", {}, over);
   // Watches come back after a while that grows with each try that fails.
   await expect.poll(() => bound("after"), { timeout: 60_000 }).toBe("a");
@@ -64,8 +66,9 @@ test("of two that want to lead, one schedules, and the other takes over", async 
       identity,
       clock: systemClock,
       logger: silentLogger,
-      leaseDurationMs: 3_000,
-      renewDeadlineMs: 1_000,
+      // Longer than a test waits: none takes over because a lease ran out.
+      leaseDurationMs: 600_000,
+      renewDeadlineMs: 300_000,
       retryPeriodMs: 50,
     };
     const ended = runWhileLeader(

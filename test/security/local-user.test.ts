@@ -18,12 +18,22 @@ afterAll(async () => {
 
 /** Everything that somebody who knows its name gets at: names can be guessed, or read in /proc/mounts. */
 function* withinReach(directory: string): Generator<{ path: string; stat: Stats }> {
-  for (const name of readdirSync(directory)) {
+  for (const name of namesIn(directory)) {
     const path = join(directory, name);
     const stat = lstatSync(path, { throwIfNoEntry: false });
     if (!stat) continue;
     yield { path, stat };
     if (stat.isDirectory() && stat.mode & 0o001) yield* withinReach(path);
+  }
+}
+
+/** The cluster goes on meanwhile: a directory may be gone since its name was read. */
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
   }
 }
 

@@ -11,7 +11,8 @@ import { busyboxImage } from "../support/cri-runtime.ts";
 
 const slowImage = "registry.test/slow:1";
 const stallingImage = "registry.test/stalling:1";
-const size = { sizeBytes: 400 * 1_024, layers: 2, bytesPerSecond: 300 * 1_024 };
+/** Slow enough that a machine that is held up does not miss most of it. */
+const size = { sizeBytes: 400 * 1_024, layers: 2, bytesPerSecond: 100 * 1_024 };
 const script: SimulationRule[] = [
   { match: { image: slowImage }, pull: size },
   { match: { image: stallingImage }, pull: { ...size, stallAtByte: 100 * 1_024 } },

@@ -139,7 +139,7 @@ async function putAll(server: EtcdServer, keys: readonly string[], value: Buffer
   const client = new Client(new URL(server.url).host, credentials.createInsecure());
   await callUnary(client, KVService.txn, {
     request: { compare: [], success, failure: [] },
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
   });
   client.close();
 }

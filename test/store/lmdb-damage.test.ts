@@ -1,6 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { bundle } from "../support/bundle.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -17,7 +19,9 @@ test("a damaged data file is refused or answers as if it were sound; it never an
 
   const program = await bundle("test/store/lmdb-damage-reader.ts");
   const args = [program, join(folder, "sound/store.mdb"), join(folder, "damaged"), "0", `${seeds}`];
-  const { stdout, signal } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 100_000 });
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [stdout, [, signal]] = await Promise.all([text(child.stdout), once(child, "exit")]);
   const [sound, ...results] = stdout
     .trimEnd()
     .split("\n")
@@ -34,4 +38,4 @@ test("a damaged data file is refused or answers as if it were sound; it never an
   }
   console.table(counts);
   expect({ wrong, signal, tried: results.length }).toEqual({ wrong: [], signal: null, tried: seeds });
-});
+}, 300_000);

@@ -13,8 +13,12 @@ afterAll(() => void owner?.kill("SIGKILL"));
 test("a directory is refused while another process has it, and free when that one is killed", async () => {
   const writer = await bundle("test/store/lmdb-crash-writer.ts");
   owner = spawn(process.execPath, [writer, directory, "1"], { stdio: ["ignore", "pipe", "inherit"] });
-  if (owner.stdout) await once(owner.stdout, "data");
-  owner.stdout?.resume();
+  let said = "";
+  owner.stdout?.on("data", (chunk) => {
+    said += chunk;
+  });
+  // It has the directory, and has written to it.
+  await expect.poll(() => said).toContain('"answered"');
 
   const refused = {
     code: "inUse",

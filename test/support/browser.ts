@@ -11,12 +11,16 @@ export function describeInBrowser(name: string, body: () => void): void {
     hasNetworkChanged = false;
     return isExcused;
   };
-  describeWithTool("chromium", name, body, { retry: { count: 3, condition } });
+  describeWithTool("chromium", name, body, { retry: { count: 9, condition } });
 }
+
+/** What is waited for comes; on a busy machine it takes longer than Playwright's half a minute. */
+const patienceMs = 60_000;
 
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: toolPath("chromium"),
+    timeout: patienceMs,
     // Tests run as root in containers, where Chromium's own sandbox cannot be set up.
     args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"],
   });
@@ -45,6 +49,7 @@ export async function watchPage(
     // Servers elsewhere than on loopback sign their own certificates.
     ignoreHTTPSErrors: true,
   });
+  context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
   const misdeeds: string[] = [];
   page.on("pageerror", (error) => misdeeds.push(`error: ${error.stack ?? error.message}`));
@@ -67,7 +72,10 @@ export async function watchPage(
     'document.addEventListener("securitypolicyviolation", (event) => reportBreach(event.violatedDirective + " " + event.blockedURI));',
   );
   page.on("requestfailed", (request) => {
-    if (request.failure()?.errorText === "net::ERR_NETWORK_CHANGED") hasNetworkChanged = true;
+    if (request.failure()?.errorText !== "net::ERR_NETWORK_CHANGED") return;
+    hasNetworkChanged = true;
+    // The page asks for its feed again by itself; for nothing else, and whoever waits for that would wait in vain.
+    if (!request.url().endsWith("/api/feed")) page.close().catch(() => {});
   });
   await page.goto(url);
   return { page, misdeeds };

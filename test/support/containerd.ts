@@ -54,7 +54,7 @@ export async function startContainerd({
     if (child.exitCode === null) await removePods(client).catch(() => {});
     client.close();
     await end(child);
-    for (const pid of await findProcesses(socket)) process.kill(pid, "SIGKILL");
+    for (const pid of await findProcesses(socket)) kill(pid);
     for (const mount of await findMounts(folder)) await run("umount", ["-l", mount]).catch(() => {});
     await run("ip", ["link", "delete", bridge]).catch(() => {});
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -115,7 +115,7 @@ state = "${join(folder, "state")}"
 
 /** Its network comes last: until then no sandbox can be made. */
 async function untilAnswers({ runtime }: CriClient, child: ChildProcess): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (let attempt = 0; attempt < 600; attempt++) {
     if (child.exitCode !== null) throw new Error(`containerd ended with ${child.exitCode}`);
     const answer = await runtime.status({ verbose: false }, { timeoutMs: 2_000 }).catch(() => undefined);
     if (answer?.status?.conditions.every(({ status }) => status)) return;
@@ -137,6 +137,14 @@ async function end(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
   await ended;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has just ended.
+  }
 }
 
 /** Shims whose containers could not be removed: each names the socket that it answers to. */

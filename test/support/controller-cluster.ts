@@ -74,7 +74,7 @@ export function useControllerCluster(options: ControllerClusterOptions = {}): Co
   };
   cluster.untilGone = async (resource, name, namespace) => {
     const metadataOf = async () => (await cluster.find(resource, name, namespace))?.metadata;
-    await expect.poll(metadataOf, { timeout: 30_000, interval: 20 }).toBeUndefined();
+    await expect.poll(metadataOf, { interval: 20 }).toBeUndefined();
   };
   return cluster;
 }

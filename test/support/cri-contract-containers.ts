@@ -96,6 +96,7 @@ export function containerSuite(client: Client): void {
     await remove(client(), sandbox);
 
     const other = await runPod(client(), deaf);
+    await untilReady(client(), other.containerId);
     const patient = client().runtime.stopContainer({ containerId: other.containerId, timeout: 600n });
     await client().runtime.stopContainer({ containerId: other.containerId, timeout: 0n });
     await patient;
@@ -161,7 +162,7 @@ export function eventSuite(client: Client): void {
           await remove(client(), await runSandbox(client()));
           return seen.length;
         },
-        { timeout: 20_000, interval: 200 },
+        { interval: 200 },
       )
       .toBeGreaterThan(0);
 
@@ -174,8 +175,8 @@ export function eventSuite(client: Client): void {
     const { CONTAINER_STOPPED_EVENT: stopped, CONTAINER_DELETED_EVENT: deleted } = ContainerEventType;
     const of = (id: string) => seen.filter((event) => event.containerId === id);
     const types = (id: string) => of(id).map(({ containerEventType }) => containerEventType);
-    await expect.poll(() => types(sandbox)).toEqual([created, started, stopped, deleted]);
-    expect(types(containerId)).toEqual([created, started, stopped, deleted]);
+    const all = [created, started, stopped, deleted];
+    await expect.poll(() => [types(sandbox), types(containerId)]).toEqual([all, all]);
 
     const stop = of(containerId)[2];
     expect(stop?.podSandboxStatus).toMatchObject({ id: sandbox, state: PodSandboxState.SANDBOX_READY });

@@ -22,11 +22,13 @@ export function imageSuite(client: Client, images: () => ContractImages): void {
     (await client().images.imageStatus({ image: spec(image), verbose: false })).image;
 
   type PullOptions = Omit<Parameters<typeof PullImageWithProgressRequest.fromPartial>[0], "request">;
-  async function pull(image: string, options: PullOptions, signal?: AbortSignal) {
+  async function* follow(image: string, options: PullOptions, signal?: AbortSignal) {
     const request = PullImageWithProgressRequest.fromPartial({ ...options, request: { image: spec(image) } });
+    yield* client().images.pullImageWithProgress(request, { signal });
+  }
+  async function pull(image: string, options: PullOptions) {
     const responses: PullImageWithProgressResponse[] = [];
-    for await (const response of client().images.pullImageWithProgress(request, { signal }))
-      responses.push(response);
+    for await (const response of follow(image, options)) responses.push(response);
     return responses;
   }
   const bySize = { granularityType: Granularity.SIZE, interval: { value: 50n * 1_024n } };
@@ -70,12 +72,15 @@ export function imageSuite(client: Client, images: () => ContractImages): void {
   });
 
   test("a pull that is given up leaves no image", async () => {
-    const { slowImage } = images();
+    // One that does not come to its end by itself.
+    const { stallingImage } = images();
     const leaving = new AbortController();
-    const pulling = pull(slowImage, bySize, leaving.signal);
-    setTimeout(() => leaving.abort(new Error("no longer needed")), 300);
+    const pulling = (async () => {
+      for await (const _begun of follow(stallingImage, bySize, leaving.signal))
+        leaving.abort(new Error("no longer needed"));
+    })();
     await expect(pulling).rejects.toThrow("no longer needed");
-    expect(await find(slowImage)).toBeUndefined();
+    expect(await find(stallingImage)).toBeUndefined();
   });
 
   test("3542-4 a stall fails with its reason, in both calls", async () => {

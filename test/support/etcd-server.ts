@@ -40,7 +40,9 @@ export async function startEtcdCluster(size: number): Promise<EtcdServer[]> {
   const members: { name: string; peerUrl: string }[] = [];
   for (let i = 0; i < size; i++) members.push({ name: `m${i}`, peerUrl: await freeUrl("http") });
   const cluster = members.map(({ name, peerUrl }) => `${name}=${peerUrl}`).join(",");
-  return Promise.all(members.map((member) => startMember({ ...member, cluster })));
+  // Patient: a member that gets no turn for a while stays the leader.
+  const args = ["--heartbeat-interval", "100", "--election-timeout", "1000"];
+  return Promise.all(members.map((member) => startMember({ ...member, cluster, args })));
 }
 
 interface MemberOptions extends EtcdOptions {

@@ -29,8 +29,8 @@ export interface Kubectl {
 }
 
 interface Following {
-  /** What it has printed, once that matches. */
-  until(pattern: RegExp): Promise<string>;
+  /** What it has printed, or complained of, once that matches. */
+  until(pattern: RegExp, stream?: "stdout" | "stderr"): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -80,15 +80,15 @@ export function createKubectl(kubeconfig: string, tool: KubectlTool = "kubectl")
       collect(child, printed);
       const closed = new Promise<void>((resolve) => child.on("close", () => resolve()));
       return {
-        async until(pattern) {
-          for (let waited = 0; !pattern.test(printed.stdout); waited += 10) {
-            if (waited > 20_000)
+        async until(pattern, stream = "stdout") {
+          for (let waited = 0; !pattern.test(printed[stream]); waited += 10) {
+            if (waited > 60_000)
               throw new Error(
                 `kubectl ${show(command)} did not print ${pattern}:\n${printed.stderr}${printed.stdout}`,
               );
             await delay(10);
           }
-          return printed.stdout;
+          return printed[stream];
         },
         async stop() {
           child.kill("SIGKILL");

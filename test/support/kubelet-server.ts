@@ -156,7 +156,10 @@ function createPulls() {
     async *followProgress(_uid: string, signal: AbortSignal) {
       signal.addEventListener("abort", () => wake());
       while (!signal.aborted) {
-        yield pulls.now;
+        const { now } = pulls;
+        yield now;
+        // They may have changed while the reader had these.
+        if (pulls.now !== now) continue;
         await new Promise<void>((resolve) => {
           wake = resolve;
         });

@@ -13,7 +13,7 @@ import { bundle } from "./bundle.ts";
 import { ask, askFromInside, run, serveInside } from "./netns.ts";
 import { type NetworkFixture, openNetwork } from "./netns-fixture.ts";
 import { somePod } from "./netns-pod.ts";
-import { ownPort } from "./own-share.ts";
+import { ownPort, ownPortRow } from "./own-share.ts";
 
 /** What every network that gives pods addresses of their own promises. Called inside a `describe`. */
 export function testNetworkContract(name: "cni" | "bridge"): void {
@@ -140,7 +140,7 @@ export function testNetworkContract(name: "cni" | "bridge"): void {
     const complaints: unknown[] = [];
     const logger = { ...silentLogger, warn: (...line: unknown[]) => void complaints.push(line) };
     for (let round = 0; round < 6; round++) {
-      const firstPort = 30_000 + randomInt(0, 10) * 200;
+      const firstPort = ownPortRow();
       const daemon = spawn(process.execPath, [program, JSON.stringify({ ...fixture.options, firstPort })], {
         stdio: ["ignore", "pipe", "inherit"],
       });

@@ -41,7 +41,7 @@ export async function serveInside(
 /** What a server answers to somebody inside the namespace. */
 export async function askFromInside(namespacePath: string, host: string, port: number): Promise<string> {
   const program = `const s = require("net").connect({ host: "${host}", port: ${port} });
-    s.setTimeout(5000, () => s.destroy(new Error("no answer"))); s.pipe(process.stdout);
+    s.setTimeout(10000, () => s.destroy(new Error("no answer"))); s.pipe(process.stdout);
     s.on("error", (e) => { console.log(e.message); process.exit(1); })`;
   const { stdout } = await run("nsenter", [`--net=${namespacePath}`, process.execPath, "-e", program]);
   return stdout;
@@ -50,7 +50,7 @@ export async function askFromInside(namespacePath: string, host: string, port: n
 /** What a server answers to the host. */
 export async function ask(host: string, port: number): Promise<string> {
   const socket = connect({ host, port }).setEncoding("utf8");
-  socket.setTimeout(5_000, () => socket.destroy(new Error(`no answer from ${host}:${port}`)));
+  socket.setTimeout(30_000, () => socket.destroy(new Error(`no answer from ${host}:${port}`)));
   let answer = "";
   for await (const text of socket) answer += text;
   return answer;

@@ -48,7 +48,7 @@ export async function openWatch(
           close: () => request.destroy(),
           async until(count) {
             for (let waited = 0; events.length < count; waited += 10) {
-              if (waited > 20_000) throw new Error(`only ${events.length} of ${count} events came`);
+              if (waited > 60_000) throw new Error(`only ${events.length} of ${count} events came`);
               await delay(10);
             }
             return events.slice(0, count);

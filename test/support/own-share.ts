@@ -29,6 +29,11 @@ export async function ownPort(): Promise<number> {
   }
 }
 
+/** The first of 190 ports in a row, behind the single ones of all shares. */
+export function ownPortRow(): number {
+  return firstPort + shares * portsPerShare + share * 190;
+}
+
 /** The first three numbers of the addresses of a network, `10.32.7`: below what clusters choose by themselves. */
 export function ownRange(): string {
   return `10.${20 + share * 12 + randomInt(12)}.${randomInt(256)}`;

@@ -7,6 +7,7 @@ import { orderFromDaemon } from "../../src/runtime/control-server.ts";
 import { writeBusyboxTree } from "./cri-runtime.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { startUp, type UpProcess } from "./up-process.ts";
+import { watchedVersions } from "./watched-versions.ts";
 
 /** `kindling up` in a process of its own, with real containers and the images `test.local/web:1` and `:2`. */
 export interface RealCluster {
@@ -104,6 +105,8 @@ async function followPods(kubeconfig: string, app: string): Promise<PodLog> {
   const { items, resourceVersion } = await client.list("pods", selection);
   const lines: string[] = [];
   const ending = new AbortController();
+  const versions = watchedVersions(items);
+  let isOver = false;
   const states = new Map(items.map((pod) => [pod.metadata.name, stateOf(pod)]));
 
   function see(type: "ADDED" | "MODIFIED" | "DELETED", pod: Pod): void {
@@ -120,14 +123,25 @@ async function followPods(kubeconfig: string, app: string): Promise<PodLog> {
   }
 
   const watching = (async () => {
-    for await (const event of client.watch("pods", { ...selection, resourceVersion, signal: ending.signal }))
+    for await (const event of client.watch("pods", {
+      ...selection,
+      resourceVersion,
+      signal: ending.signal,
+    })) {
+      versions.see(event);
       if (event.type !== "BOOKMARK") see(event.type, event.object);
-    // Where the server was killed, what was seen until then is what is asked for.
-  })().catch(() => {});
+    }
+  })()
+    .catch(() => {})
+    .finally(() => {
+      isOver = true;
+    });
   return {
     lines,
     until: (line) => expect.poll(() => lines, { timeout: 60_000, interval: 10 }).toContain(line),
     async stop() {
+      // Where the server was killed, what was seen until then is what is asked for.
+      if (!isOver) await versions.untilAllIsSeen(() => client.list("pods", selection));
       ending.abort();
       await watching;
       client.close();

@@ -52,7 +52,7 @@ export function createTestControllers(
         return counting(client, count);
       };
       const wanted = { ...common, ...options };
-      const localVolumes = wanted.localVolumes && { ...wanted.localVolumes, admin: open() };
+      const localVolumes = wanted.localVolumes && { ...wanted.localVolumes, classCreator: open() };
       const parts = {
         clock: systemClock,
         logger: testLogger,

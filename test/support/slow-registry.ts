@@ -8,6 +8,8 @@ export async function startSlowRegistry(options: {
   readonly pieces: number;
   readonly pauseMs: number;
   readonly stallAfter?: number;
+  /** What the second half of each layer waits for. */
+  readonly beforeTheRest?: Promise<void>;
 }): Promise<FakeRegistry & { cancelled(): number }> {
   const layers = options.layerBytes.map((size, i) => layerOf(`file-${i}`, randomBytes(size)));
   let cancelled = 0;
@@ -25,6 +27,7 @@ export async function startSlowRegistry(options: {
       const size = Math.ceil(blob.bytes.length / options.pieces);
       for (let piece = 0; piece < options.pieces && open; piece++) {
         if (piece === options.stallAfter) return true;
+        if (piece === options.pieces / 2) await options.beforeTheRest;
         response.write(blob.bytes.subarray(piece * size, (piece + 1) * size));
         await delay(options.pauseMs);
       }

@@ -8,6 +8,7 @@ import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulate
 import { startTestServer, type TestServer } from "./api-server.ts";
 import { type KubeletNode, startKubeletNode } from "./kubelet-node.ts";
 import { createTestControllers } from "./run-controllers.ts";
+import { watchedVersions } from "./watched-versions.ts";
 
 /** An API server, a node on the simulated runtime and the controllers, all real but for the containers. */
 export interface StatefulSetCluster {
@@ -140,7 +141,8 @@ export async function startStatefulSetCluster({
     },
     async follow(name) {
       const selection = { namespace: "default", labelSelector: `app=${name}` };
-      const { resourceVersion } = await client.list("pods", selection);
+      const { items, resourceVersion } = await client.list("pods", selection);
+      const versions = watchedVersions(items);
       const lines: string[] = [];
       const ending = new AbortController();
       // The API cannot have two pods of one name; the node can.
@@ -151,6 +153,7 @@ export async function startStatefulSetCluster({
           resourceVersion,
           signal: ending.signal,
         })) {
+          versions.see(event);
           if (event.type !== "ADDED" && event.type !== "DELETED") continue;
           const { metadata, spec } = event.object;
           const line = `${metadata.name}=${spec?.containers[0]?.image}`;
@@ -162,6 +165,7 @@ export async function startStatefulSetCluster({
       return {
         lines,
         async stop() {
+          await versions.untilAllIsSeen(() => client.list("pods", selection));
           clearInterval(looking);
           ending.abort();
           await done;

@@ -9,6 +9,7 @@ import { startTestServer, type TestServer } from "./api-server.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
 import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "./kubelet-node.ts";
 import { createTestControllers, startTestScheduler, type TestControllers } from "./run-controllers.ts";
+import { watchedVersions } from "./watched-versions.ts";
 
 /** A cluster of simulated nodes with the scheduler and all controllers, all real but for the containers. */
 export interface WorkloadCluster extends TestControllers {
@@ -104,17 +105,23 @@ async function start(
       return items.map(({ reason, message }: Event) => `${reason}: ${message}`);
     },
     async follow(resource, selection, see) {
-      const { resourceVersion } = await client.list(resource, { namespace, ...selection });
+      const list = () => client.list(resource, { namespace, ...selection });
+      const { items, resourceVersion } = await list();
+      const versions = watchedVersions(items);
       const ending = new AbortController();
       const options = { namespace, ...selection, resourceVersion, signal: ending.signal };
       let failure: unknown;
       const done = (async () => {
-        for await (const event of client.watch(resource, options)) if (event.type !== "BOOKMARK") see(event);
+        for await (const event of client.watch(resource, options)) {
+          versions.see(event);
+          if (event.type !== "BOOKMARK") see(event);
+        }
       })().catch((error) => {
         if (!ending.signal.aborted) failure = error;
       });
       return {
         async stop() {
+          if (!failure) await versions.untilAllIsSeen(list);
           ending.abort();
           await done;
           if (failure) throw failure;
@@ -167,6 +174,6 @@ export function apply(kubectl: Kubectl, manifest: object): Promise<string> {
 }
 
 /** Polls until it is so. */
-export function eventually<T>(get: () => Promise<T>, timeoutMs = 20_000) {
-  return expect.poll(get, { timeout: timeoutMs, interval: 50 });
+export function eventually<T>(get: () => Promise<T>) {
+  return expect.poll(get, { interval: 50 });
 }

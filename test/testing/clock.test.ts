@@ -80,8 +80,11 @@ test("a liveness probe that fails once a minute", async () => {
     "dying",
     ({ status }) => (status?.containerStatuses?.[0]?.restartCount ?? 0) > 0,
   );
-  const events = await client.list("events", { fieldSelector: "involvedObject.name=dying" });
-  expect(events.map(({ message }) => message)).toContain("Liveness probe failed: too slow");
+  const messages = async () =>
+    (await client.list("events", { fieldSelector: "involvedObject.name=dying" })).map(
+      ({ message }) => message,
+    );
+  await expect.poll(messages).toContain("Liveness probe failed: too slow");
 });
 
 test("the lease of a node that is away: its pods are moved, and it comes back", async () => {

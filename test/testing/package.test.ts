@@ -13,7 +13,7 @@ const project = temporaryFolder();
 beforeAll(async () => {
   await installPackage(project);
   await writeFile(join(project, "package.json"), '{ "type": "module" }');
-});
+}, 300_000);
 
 const consumer = `
 import { startCluster, StatusError, type TestCluster, WaitTimeoutError } from "kindling";

@@ -61,7 +61,7 @@ function start(options: Pick<TraceExporterOptions, "endpoint"> & Partial<TraceEx
           await clock.advance(1_000);
           return so();
         },
-        { timeout: 9_000, interval: 10 },
+        { interval: 10 },
       )
       .toBe(true);
   return { exporter, end, until };

@@ -1,3 +1,4 @@
+import { withDeadline } from "../../client/with-deadline.ts";
 import { type BackoffPolicy, backOff } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -96,11 +97,12 @@ export function createTraceExporter(options: TraceExporterOptions): TraceExporte
       await sendAll(signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
-      const deadline = AbortSignal.timeout(lastTryMs);
-      while (waiting.length > 0) {
-        const { retryAfterMs } = await sendSome(deadline);
-        if (retryAfterMs !== undefined) break;
-      }
+      await withDeadline({ clock, timeoutMs: lastTryMs }, async (late) => {
+        while (waiting.length > 0) {
+          const { retryAfterMs } = await sendSome(late);
+          if (retryAfterMs !== undefined) break;
+        }
+      });
       dropped += waiting.length;
       waiting = [];
     },

@@ -34,7 +34,7 @@ async function exchange(bytes: string | Buffer, pattern = /(?!)/): Promise<strin
   const socket = await dial();
   let text = "";
   const done = new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`neither an answer nor an end: ${text}`)), 10_000);
+    const timer = setTimeout(() => reject(new Error(`neither an answer nor an end: ${text}`)), 60_000);
     const finish = () => {
       clearTimeout(timer);
       resolve();
@@ -66,7 +66,7 @@ describe("on a raw connection", () => {
     ["an unknown method", head("BREW /api HTTP/1.1"), 400],
     ["a header without a name", head("GET /api HTTP/1.1", ": x"), 400],
     ["a header with a line break", "GET /api HTTP/1.1\r\nHost: x\r\nA: b\n c\r\nd\r\n\r\n", 400],
-    ["too many header bytes", head("GET /api HTTP/1.1", `X: ${"x".repeat(100_000)}`), 431],
+    ["too many header bytes", head("GET /api HTTP/1.1", `X: ${"x".repeat(40_000)}`), 431],
     [
       "two lengths",
       `${head(`POST ${path} HTTP/1.1`, json, "Content-Length: 2", "Content-Length: 3")}{}`,
@@ -108,7 +108,7 @@ describe("on a raw connection", () => {
   test("a body that is too long without saying so is cut off", async () => {
     const chunk = `${(64 * 1_024).toString(16)}\r\n${"x".repeat(64 * 1_024)}\r\n`;
     const text = await exchange(
-      head(`POST ${path} HTTP/1.1`, json, "Transfer-Encoding: chunked") + chunk.repeat(64),
+      head(`POST ${path} HTTP/1.1`, json, "Transfer-Encoding: chunked") + chunk.repeat(50),
       /\r\n\r\n/,
     );
     expect(statuses(text)).toEqual([413]);
@@ -117,7 +117,7 @@ describe("on a raw connection", () => {
   test("of a body that is longer than it said, the rest is no second request", async () => {
     const body = '{"metadata":{"name":"short"}}';
     const first = head(`POST ${path} HTTP/1.1`, json, `Content-Length: ${body.length}`) + body;
-    const text = await exchange(`${first}garbage\r\n\r\n`, /400/);
+    const text = await exchange(`${first}garbage\r\n\r\n`, /HTTP\/1\.1 400/);
     // Node drops an answer that is still on its way when what follows is no HTTP.
     expect(statuses(text).at(-1)).toBe(400);
     expect(text).not.toMatch(/HTTP\/1\.1 5/);
@@ -146,10 +146,9 @@ describe("clients that dawdle", () => {
           : `${head(`POST ${path} HTTP/1.1`, json, "Content-Length: 1000")}{"metadata":`,
       );
     }
-    const start = performance.now();
     await Promise.all(Array.from({ length: 50 }, () => server.json("GET", path)));
-    // Far from the time that headers may take.
-    expect(performance.now() - start).toBeLessThan(15_000);
+    // All of them still dawdle: nobody had to wait until they are cut off.
+    expect(slow.filter(({ closed }) => closed)).toEqual([]);
     for (const socket of slow) socket.destroy();
   });
 

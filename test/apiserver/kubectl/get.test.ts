@@ -62,9 +62,9 @@ describeKubectl("kubectl get", (cluster, version) => {
 
   test("a running pod and the service before it, as people know them", async () => {
     const pod = await cluster.ok("get pod one -o wide");
-    expect(pod).toMatch(/^one +1\/1 +Running +0 +\d+s +10\.1\.2\.3 +node-\S+ +<none> +<none>$/m);
+    expect(pod).toMatch(/^one +1\/1 +Running +0 +(\d+m)?\d+s +10\.1\.2\.3 +node-\S+ +<none> +<none>$/m);
     expect(await cluster.ok("get service one")).toMatch(
-      /^one +ClusterIP +10\.96\.\d+\.\d+ +<none> +80\/TCP +\d+s$/m,
+      /^one +ClusterIP +10\.96\.\d+\.\d+ +<none> +80\/TCP +(\d+m)?\d+s$/m,
     );
   });
 
@@ -109,7 +109,12 @@ describeKubectl("kubectl get", (cluster, version) => {
     ["get deployment one --subresource=status -o name", "deployment.apps/one\n"],
   ])("%s", async (command, expected) => {
     const printed = await cluster.ok(command.replace("len(.items)", "len .items").split(/ (?!\.items)/));
-    expect(printed.replace(/ +/g, " ").replace(/\d+s$/gm, "AGE").replace(/ \n/g, "\n")).toBe(expected);
+    expect(
+      printed
+        .replace(/ +/g, " ")
+        .replace(/(\d+m)?\d+s$/gm, "AGE")
+        .replace(/ \n/g, "\n"),
+    ).toBe(expected);
   });
 
   test("labels as columns", async () => {

@@ -40,15 +40,24 @@ describeWithTool("busybox", "hooks, init containers and sidecars on our runtime"
       terminationGracePeriodSeconds,
       containers: [shell(untilTold, { lifecycle: { preStop: { sleep: { seconds: 2 } } } })],
     });
-    // A server that answers once, to the hook, and only then lets the container end.
+    // A server that notes the hook's request before it answers: only then may the container be told to end.
+    const answer = [
+      "#!/bin/sh",
+      'while read -r line; do echo "$line" >> /records/asked; case $line in ??*) ;; *) break ;; esac; done',
+      "printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n'",
+    ];
     const httpGet = { path: "/bye?from=hook", port: 8_080, httpHeaders: [{ name: "X-Word", value: "ciao" }] };
     const listening = { exec: { command: ["sh", "-c", once("grep -q :1F90 /proc/net/tcp /proc/net/tcp6")] } };
     await node.run("asked", {
       terminationGracePeriodSeconds,
       containers: [
         shell(
-          `printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n' > /answer; while :; do nc -l -p 8080 < /answer >> /records/asked; done & trap 'echo TERM >> /records/asked; exit 0' TERM; while :; do sleep 0.1; done`,
-          { ...mount, lifecycle: { postStart: listening, preStop: { httpGet } } },
+          `echo "$ANSWER" > /answer; busybox chmod +x /answer; while :; do nc -l -p 8080 -e /answer; done & trap 'echo TERM >> /records/asked; exit 0' TERM; while :; do sleep 0.1; done`,
+          {
+            ...mount,
+            env: [{ name: "ANSWER", value: answer.join("\n") }],
+            lifecycle: { postStart: listening, preStop: { httpGet } },
+          },
         ),
       ],
       ...volume,

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer } from "node:net";
 import { Server, ServerCredentials, type ServiceDefinition, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
+import { ownPort } from "../../support/own-share.ts";
 import { runHandler } from "./run-handler.ts";
 
 type Check = (
@@ -110,8 +111,7 @@ describe("failures", () => {
   });
 
   test("nobody listens", async () => {
-    const port = await serve(() => 1);
-    for (const close of closers.splice(0)) close();
+    const port = await ownPort();
     expect(await runHandler({ grpc: { port } }, { timeoutMs: 100 })).toEqual({
       kind: "failure",
       output: `timeout: failed to connect service "127.0.0.1:${port}" within 100ms: context deadline exceeded`,

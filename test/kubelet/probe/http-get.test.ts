@@ -3,6 +3,7 @@ import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSelfSigned } from "../../../src/lib/x509/self-signed.ts";
+import { ownPort } from "../../support/own-share.ts";
 import { runHandler } from "./run-handler.ts";
 
 const closers: (() => void)[] = [];
@@ -164,8 +165,7 @@ describe("redirects", () => {
 
 describe("failures", () => {
   test("nobody listens", async () => {
-    const port = await serve(() => {});
-    for (const close of closers.splice(0)) close();
+    const port = await ownPort();
     expect(await runHandler({ httpGet: { port, path: "/x" } })).toEqual({
       kind: "failure",
       output: `Get "http://127.0.0.1:${port}/x": dial tcp 127.0.0.1:${port}: connect: connection refused`,

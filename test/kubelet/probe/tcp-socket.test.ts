@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
+import { ownPort } from "../../support/own-share.ts";
 import { runHandler } from "./run-handler.ts";
 
 async function listen(host: string): Promise<{ port: number; close(): Promise<void>; accepted(): number }> {
@@ -31,8 +32,7 @@ test("950-7 a named port, and a host of its own", async () => {
 });
 
 test("nobody listens", async () => {
-  const { port, close } = await listen("127.0.0.1");
-  await close();
+  const port = await ownPort();
   expect(await runHandler({ tcpSocket: { port } })).toEqual({
     kind: "failure",
     output: `dial tcp 127.0.0.1:${port}: connect: connection refused`,

@@ -21,6 +21,7 @@ import { createStatusWriter, type StatusWriter } from "../../../src/kubelet/stat
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { startTestServer, type TestServer } from "../../support/api-server.ts";
+import { ownPort } from "../../support/own-share.ts";
 
 let dataDir: string;
 let server: TestServer;
@@ -31,7 +32,7 @@ let ended: Promise<void>;
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "kindling-status-"));
-  server = await startTestServer({ dataDir, store: { kind: "lmdb" } });
+  server = await startTestServer({ dataDir, port: await ownPort(), store: { kind: "lmdb" } });
   client = await connectCluster({ kubeconfig: server.kubeconfig });
   startWriter();
 });
@@ -84,7 +85,7 @@ function publish(pod: Pod, facts: Partial<StatusFacts>): PodStatus {
   return status;
 }
 
-const flushed = (pod: Pod) => writer.flushed(pod.metadata.uid ?? "", AbortSignal.timeout(20_000));
+const flushed = (pod: Pod) => writer.flushed(pod.metadata.uid ?? "", AbortSignal.timeout(60_000));
 
 async function patchCount(): Promise<number> {
   const { text } = await server.call("GET", "/metrics");
