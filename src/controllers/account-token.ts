@@ -1,15 +1,11 @@
 import type { Client } from "../client/client.ts";
+import { type IssuedToken, requestToken, type ServiceAccountKey } from "../client/request-token.ts";
 import { isAlreadyExists, isNotFound } from "../client/status-errors.ts";
 import { TransportError } from "../client/transport.ts";
+import { withDeadline } from "../client/with-deadline.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { messageOf } from "../lib/message-of.ts";
-
-/** A service account that controllers act as. */
-interface Account {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** The token of an account at the moment. */
 interface AccountToken {
@@ -21,7 +17,7 @@ interface AccountToken {
 interface HeldToken {
   readonly token: string;
   readonly askedAt: number;
-  readonly expiresAt: number;
+  readonly expiresAtMs: number;
   readonly renewAt: number;
 }
 
@@ -49,7 +45,7 @@ export function createAccountToken(
     readonly logger: Logger;
     readonly signal: AbortSignal;
   },
-  account: Account,
+  account: ServiceAccountKey,
 ): AccountToken {
   const { client, clock, logger } = deps;
   let held: HeldToken | undefined;
@@ -60,14 +56,15 @@ export function createAccountToken(
     const before = held;
     const askedAt = clock.now();
     try {
-      const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(timeoutMs)]);
-      const { token, expiresAt } = await requestToken(client, account, signal);
-      held = { token, askedAt, expiresAt, renewAt: renewAtMs(clock.now(), expiresAt) };
+      const { token, expiresAtMs } = await withDeadline({ clock, timeoutMs, signal: deps.signal }, (signal) =>
+        tokenOf(client, account, signal),
+      );
+      held = { token, askedAt, expiresAtMs, renewAt: renewAtMs(clock.now(), expiresAtMs) };
     } catch (error) {
       deps.signal.throwIfAborted();
       const why = `no token for the service account ${account.namespace}/${account.name}: ${messageOf(error)}`;
       // Not what the API said of the account: whoever asks for something else would take it for an answer.
-      if (!before || before.expiresAt <= clock.now()) throw new TransportError(why, { cause: error });
+      if (!before || before.expiresAtMs <= clock.now()) throw new TransportError(why, { cause: error });
       logger.warn(`${why}; the last one is still good`);
       held = { ...before, renewAt: clock.now() + retryAfterMs };
     }
@@ -88,40 +85,20 @@ export function createAccountToken(
   };
 }
 
-async function requestToken(client: Client, account: Account, signal: AbortSignal) {
-  const ask = () => askForToken(client, account, signal);
-  const { status } = await ask().catch(async (error: unknown) => {
+async function tokenOf(
+  client: Client,
+  account: ServiceAccountKey,
+  signal: AbortSignal,
+): Promise<IssuedToken> {
+  const ask = () => requestToken(client, account, { spec: { expirationSeconds: lifetimeSeconds }, signal });
+  return ask().catch(async (error: unknown) => {
     if (!isNotFound(error)) throw error;
     await makeAccount(client, account, signal);
     return ask();
   });
-  const expiresAt = Date.parse(status?.expirationTimestamp ?? "");
-  if (!status?.token || Number.isNaN(expiresAt)) throw new Error("the API answered without one");
-  return { token: status.token, expiresAt };
 }
 
-/** What of the answer is used. */
-interface TokenAnswer {
-  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
-}
-
-function askForToken(
-  client: Client,
-  { namespace, name }: Account,
-  signal: AbortSignal,
-): Promise<TokenAnswer> {
-  const body = {
-    apiVersion: "authentication.k8s.io/v1",
-    kind: "TokenRequest",
-    spec: { expirationSeconds: lifetimeSeconds },
-  };
-  return client.request("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, {
-    body,
-    signal,
-  });
-}
-
-async function makeAccount(client: Client, metadata: Account, signal: AbortSignal): Promise<void> {
+async function makeAccount(client: Client, metadata: ServiceAccountKey, signal: AbortSignal): Promise<void> {
   const object = { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...metadata } };
   await client.create("serviceaccounts", object, { signal }).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { OwnBridge } from "../support/machine-traces.ts";
 
 const run = promisify(execFile);
 
@@ -24,7 +25,7 @@ export interface Leftovers {
 export async function findLeftovers(options: {
   readonly dataDir: string;
   readonly podIds: readonly string[];
-  readonly bridges: readonly string[];
+  readonly bridges: readonly OwnBridge[];
 }): Promise<Leftovers> {
   const { dataDir, podIds, bridges } = options;
   const [ports, rules] = await Promise.all([
@@ -50,7 +51,7 @@ export async function findLeftovers(options: {
   };
 }
 
-async function portsOf(bridge: string): Promise<string[]> {
+async function portsOf({ name: bridge }: OwnBridge): Promise<string[]> {
   if (!existsSync(`/sys/class/net/${bridge}`)) return [];
   return readdirSync(`/sys/class/net/${bridge}/brif`);
 }

@@ -27,14 +27,19 @@ export interface MachineTraces {
   readonly interfaces: readonly string[];
 }
 
-/** `bridges`: those of the runtime; other tests on the machine have theirs. */
+/** A bridge that a runtime made for itself. Another test may have its name next; its number is not given again. */
+export interface OwnBridge {
+  readonly name: string;
+  readonly number: number;
+}
+
 export async function findTraces(options: {
   readonly dataDir: string;
   readonly ids: readonly string[];
-  readonly bridges: readonly string[];
+  readonly bridges: readonly OwnBridge[];
 }): Promise<MachineTraces> {
   const { dataDir, ids, bridges } = options;
-  const names = [...bridges, ...ids.map(hostLinkName)];
+  const owned = [...bridges.map(({ number }) => `${number}:`), ...ids.map(hostLinkName)];
   const concerns = (text: string) => text.includes(dataDir) || ids.some((id) => text.includes(id));
   const [mounts, processes, cgroups, interfaces] = await Promise.all([
     readFile("/proc/self/mounts", "utf8").then((text) => text.split("\n").filter(concerns)),
@@ -47,25 +52,29 @@ export async function findTraces(options: {
     processes,
     cgroups,
     // A pod's end of the cable is named for the pod, whether or not it is still plugged in.
-    interfaces: interfaces.filter((line) => names.some((name) => new RegExp(`\\b${name}\\b`).test(line))),
+    interfaces: interfaces.filter((line) => owned.some((one) => line.split(/[ @]/).includes(one))),
   };
 }
 
-/** The bridges that a runtime made for itself, from its own notes. */
-export async function ownBridges(dataDir: string): Promise<string[]> {
+/** From the runtime's own notes, those that are there. */
+export async function ownBridges(dataDir: string): Promise<OwnBridge[]> {
   const folder = join(dataDir, "network");
   const notes = await Promise.all(
     (await readdir(folder)).map((name) =>
       readFile(join(folder, name, "bridge.json"), "utf8").catch(() => "{}"),
     ),
   );
-  return notes.flatMap((note) => JSON.parse(note).bridge ?? []);
+  const names: string[] = notes.flatMap((note) => JSON.parse(note).bridge ?? []);
+  const numbers = names.map((name) => readFile(`/sys/class/net/${name}/ifindex`, "utf8").catch(() => ""));
+  return (await Promise.all(numbers)).flatMap((number, i) =>
+    number === "" ? [] : { name: names[i] ?? "", number: Number(number) },
+  );
 }
 
-/** Each with the bridge that it is plugged into. */
+/** `7: kindling0` each. */
 async function listInterfaces(): Promise<string[]> {
   const { stdout } = await run("ip", ["-o", "link"]);
-  return stdout.split("\n").map((line) => `${line.split(":")[1]} ${/ master \S+/.exec(line)?.[0] ?? ""}`);
+  return stdout.split("\n").map((line) => line.split(":").slice(0, 2).join(":"));
 }
 
 async function findProcesses(concerns: (text: string) => boolean): Promise<string[]> {

@@ -1,5 +1,6 @@
 import type { Pod } from "../../api/objects.ts";
 import type { Client } from "../../client/client.ts";
+import { type IssuedToken, requestToken } from "../../client/request-token.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { messageOf } from "../../lib/message-of.ts";
@@ -19,16 +20,10 @@ export interface ServiceAccountTokens {
   forget(podUid: string): void;
 }
 
-export interface IssuedToken {
-  readonly token: string;
-  readonly expiresAtMs: number;
-  readonly lifetimeMs: number;
-}
-
 const dayMs = 24 * 60 * 60 * 1_000;
 
 /** When a token is replaced: at 80 % of its lifetime, or after a day. */
-export function refreshAtMs({ expiresAtMs, lifetimeMs }: IssuedToken): number {
+export function refreshAtMs({ expiresAtMs, lifetimeMs }: Omit<IssuedToken, "token">): number {
   const issuedAtMs = expiresAtMs - lifetimeMs;
   return issuedAtMs + Math.min(lifetimeMs * 0.8, dayMs);
 }
@@ -50,7 +45,7 @@ export function createServiceAccountTokens({ client, clock, logger }: TokensOpti
       const held = tokens.get(uid)?.get(key);
       if (held && clock.now() < refreshAtMs(held)) return held.token;
       try {
-        const issued = await requestToken(client, pod, request, signal);
+        const issued = await askFor(client, pod, request, signal);
         tokens.set(uid, new Map(tokens.get(uid)).set(key, issued));
         return issued.token;
       } catch (error) {
@@ -71,36 +66,18 @@ export function createServiceAccountTokens({ client, clock, logger }: TokensOpti
   };
 }
 
-/** What of the answer is used. */
-interface TokenAnswer {
-  readonly spec?: { readonly expirationSeconds?: number };
-  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
-}
-
-async function requestToken(
+function askFor(
   client: Client,
   pod: Pod,
   { audience, expirationSeconds }: TokenRequest,
   signal: AbortSignal,
 ): Promise<IssuedToken> {
   const { namespace = "", name, uid } = pod.metadata;
-  const account = pod.spec?.serviceAccountName || "default";
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(account)}/token`;
-  const answer = await client.request<TokenAnswer>("POST", path, {
-    signal,
-    body: {
-      apiVersion: "authentication.k8s.io/v1",
-      kind: "TokenRequest",
-      metadata: {},
-      spec: {
-        audiences: audience ? [audience] : [],
-        expirationSeconds,
-        boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid },
-      },
-    },
-  });
-  const expiresAtMs = Date.parse(answer.status?.expirationTimestamp ?? "");
-  if (!answer.status?.token || Number.isNaN(expiresAtMs)) throw new Error("the API answered without a token");
-  const seconds = answer.spec?.expirationSeconds ?? expirationSeconds ?? 3_600;
-  return { token: answer.status.token, expiresAtMs, lifetimeMs: seconds * 1_000 };
+  const account = { namespace, name: pod.spec?.serviceAccountName || "default" };
+  const spec = {
+    audiences: audience ? [audience] : [],
+    expirationSeconds,
+    boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid },
+  };
+  return requestToken(client, account, { spec, signal });
 }
