@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createManualClock, type ManualClock } from "../../src/lib/manual-clock.ts";
 import { chooseNetwork } from "../../src/runtime/network/choose-network.ts";
+import { findTraces, ownBridges } from "../support/machine-traces.ts";
 import { ask, askFromInside, describeNetworking, run, serveInside } from "../support/netns.ts";
 import { testNetworkContract } from "../support/netns-contract.ts";
 import { type NetworkFixture, openNetwork } from "../support/netns-fixture.ts";
@@ -232,11 +232,11 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
         await network.close();
         expect(await network.list()).toHaveLength(1);
         await network.detach((await network.list())[0] ?? "");
-        const { bridge } = JSON.parse(await readFile(join(dataDir, "network/bridge/bridge.json"), "utf8"));
-        expect(existsSync(`/sys/class/net/${bridge}`)).toBe(true);
+        const bridges = await ownBridges(dataDir);
+        expect(bridges).toHaveLength(1);
         await network.close();
         await network.close();
-        expect(existsSync(`/sys/class/net/${bridge}`)).toBe(false);
+        expect(await findTraces({ dataDir, ids: [], bridges })).toMatchObject({ interfaces: [] });
         await rm(dataDir, { recursive: true });
       }
     });
