@@ -138,7 +138,7 @@ describe.skipIf(process.getuid?.() !== 0)("while runc is tried out [needs root]"
     expect(await ended(run)).toEqual(quietly);
     // Gone, or only waiting for somebody to ask how it ended.
     const commandLine = `/proc/${(await pidOf()).trim()}/cmdline`;
-    expect(await readFile(commandLine, "utf8").catch(() => "")).toBe("");
+    await expect.poll(() => readFile(commandLine, "utf8").catch(() => "")).toBe("");
     expect(await socketsIn(place)).toEqual([]);
   });
 });
