@@ -98,6 +98,7 @@ describeWithTool("kubectl", "disruption budgets", () => {
     const draining = kubectl.follow(`${drain} --pod-selector=app=held`);
     await draining.until(/Cannot evict pod as it would violate the pod's disruption budget\./, "stderr");
     await draining.stop();
+    await kubectl.fails(`${drain} --pod-selector=app=held --timeout=1s`);
     expect(await liveOn("held", "node-1")).toBe(1);
     await kubectl.ok("uncordon node-1");
   });

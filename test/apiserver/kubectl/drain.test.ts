@@ -75,6 +75,7 @@ describeKubectl("kubectl drain", (cluster, version) => {
       await draining.until(refused, "stderr");
     }
     await draining.stop();
+    expect((await cluster.run(`drain ${node} --timeout=1s`)).code).toBe(1);
     expect(await cluster.ok("get pods -o name")).toBe("pod/guarded-1\npod/guarded-2\n");
   });
 
