@@ -4,21 +4,33 @@
 const mayImport = {
   lib: [],
   api: ["lib"],
+  // Why a pod or workload is where it is: pure, so that controllers, kubelet, monitor and command line can share it.
+  explain: ["api", "lib"],
   store: ["lib"],
   apiserver: ["store", "api", "lib"],
   client: ["api", "lib"],
-  controllers: ["client", "api", "lib"],
+  controllers: ["explain", "client", "api", "lib"],
   scheduler: ["client", "api", "lib"],
+  // Runs against any cluster: makes its services reachable on this machine.
+  proxy: ["client", "api", "lib"],
+  // Names of services and pods, for pods and for other clusters.
+  dns: ["client", "api", "lib"],
   cri: ["lib"],
-  kubelet: ["cri", "client", "api", "lib"],
+  // Progress of image pulls, beside any kubelet and inside ours.
+  "node-agent": ["cri", "client", "api", "lib"],
+  kubelet: ["node-agent", "explain", "cri", "client", "api", "lib"],
   runtime: ["cri", "lib"],
   simulated: ["cri", "lib"],
   // The monitor keeps first-seen times in the embedded store.
-  monitor: ["client", "store", "api", "lib"],
-  // Brings up clusters of its own and shows what they do.
-  tour: ["cluster", "client", "runtime", "monitor", "api", "lib"],
+  monitor: ["explain", "client", "store", "api", "lib"],
+  // Runs against any cluster: continues rollouts that are stuck.
+  recover: ["explain", "client", "api", "lib"],
+  // Runs against any cluster: writes FailingToStart for kubelets that do not.
+  conditions: ["explain", "client", "api", "lib"],
+  // Starts its own clusters and shows what they do.
+  tour: ["cluster", "client", "runtime", "monitor", "explain", "api", "lib"],
   // What users import: clusters for their tests.
-  testing: ["cluster", "simulated", "client", "monitor", "api", "lib"],
+  testing: ["cluster", "simulated", "client", "monitor", "explain", "api", "lib"],
   // The composition root: the only folder that knows every part.
   cluster: [
     "apiserver",
@@ -26,14 +38,114 @@ const mayImport = {
     "client",
     "controllers",
     "scheduler",
+    "dns",
     "kubelet",
+    "node-agent",
     "cri",
     "runtime",
     "simulated",
     "monitor",
+    "proxy",
+    "explain",
     "api",
     "lib",
   ],
+};
+
+// The import order inside each folder: a sub-folder imports itself and the sub-folders before it, type imports
+// included. The root of a folder holds its composition file and comes last, unless "." says where it stands.
+const subfolderOrder = {
+  lib: [".", "process", "fs", "image", "metrics", "http", "cgroup", "x509"],
+  api: ["generated", "meta", "schema", "patch", "pod", "custom", "kinds"],
+  store: [".", "contract", "local", "lmdb", "etcd"],
+  apiserver: [
+    "limits",
+    "kinds",
+    "storage",
+    "request",
+    "auth",
+    "admission",
+    "handlers",
+    "custom-resources",
+    "bootstrap",
+    "server",
+  ],
+  client: [
+    "kubeconfig",
+    "transport",
+    "api",
+    "informers",
+    "queue",
+    "events",
+    "leader-election",
+    "delegated-auth",
+  ],
+  controllers: [
+    "shared",
+    "service-pods",
+    "deployment",
+    "disruption",
+    "endpoint-slice",
+    "endpoint-slice-mirroring",
+    "endpoints",
+    "garbage-collector",
+    "namespace",
+    "node-lifecycle",
+    "persistent-volume",
+    "pod-gc",
+    "replica-set",
+    "service-account",
+    "stateful-set",
+  ],
+  scheduler: ["model", "volumes", "filters", "scores", "queue", "cycle"],
+  proxy: ["model", "nftables", "userspace", "health", "load-balancer"],
+  dns: ["records", "wire", "forward", "server"],
+  cri: ["generated", "."],
+  "node-agent": ["publish", "containerd", "pods", "server"],
+  kubelet: [
+    "model",
+    "config",
+    "ownership",
+    "node",
+    "cgroups",
+    "images",
+    "volumes",
+    "containers",
+    "status",
+    "probes",
+    "pods",
+    "server",
+  ],
+  runtime: [
+    "errors",
+    "content",
+    "snapshots",
+    "registry",
+    "images",
+    "drivers",
+    "networks",
+    "state",
+    "sandboxes",
+    "containers",
+    "streaming",
+    "cri",
+  ],
+  simulated: ["scripts", "model", "calls"],
+  monitor: [
+    "external-cluster",
+    "measure",
+    "tracking",
+    "metrics",
+    "feed",
+    "slo",
+    "otlp",
+    "configuration",
+    "report",
+    "server",
+  ],
+  cluster: ["data-dir", "host", "parts", "lifecycle"],
+  tour: ["model", "steps"],
+  cli: ["options", "printer", "run", "completion", "commands"],
 };
 
 const layerRules = Object.entries(mayImport).map(([layer, allowed]) => ({
@@ -44,9 +156,31 @@ const layerRules = Object.entries(mayImport).map(([layer, allowed]) => ({
   to: { path: "^src/", pathNot: [layer, ...allowed].map((name) => `^src/${name}/`) },
 }));
 
+const orderRules = Object.entries(subfolderOrder).flatMap(([folder, order]) => {
+  const files = (name) => (name === "." ? `^src/${folder}/[^/]+$` : `^src/${folder}/${name}/`);
+  return [
+    ...order.map((name, i) => ({
+      name: `order-${folder}-${name}`,
+      comment: `src/${folder}/${name} imports only what comes before it: ${order.slice(0, i).join(", ")}`,
+      severity: "error",
+      // Tests, their fixtures and contract suites may import any part.
+      from: { path: files(name), pathNot: "\\.(test|fixture|contract)\\.ts$" },
+      to: { path: `^src/${folder}/`, pathNot: order.slice(0, i + 1).map(files) },
+    })),
+    {
+      name: `order-${folder}-unknown`,
+      comment: `a new sub-folder of src/${folder} needs a place in subfolderOrder`,
+      severity: "error",
+      from: { path: `^src/${folder}/[^/]+/`, pathNot: order.map(files) },
+      to: {},
+    },
+  ];
+});
+
 export default {
   forbidden: [
     ...layerRules,
+    ...orderRules,
     {
       name: "cli-is-the-top",
       comment: "nothing but the command line imports the command line",

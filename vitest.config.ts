@@ -1,6 +1,27 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
-import { LongFilesFirst } from "./test/support/long-files-first.ts";
+import { configDefaults, defineConfig } from "vitest/config";
+import { LongFilesFirst } from "./test/support/vitest/long-files-first.ts";
+import { ownNamespaces } from "./test/support/vitest/own-namespaces.ts";
+
+/** Tests that share modules between files: importing them again costs most of a file's start. They clean up after themselves. */
+const sharedModules = "test/{apiserver/{*,kubectl/*,security/*},client/*,scheduler/*,simulated/*}.test.ts";
+
+/** Tests that create bridges, packet rules, cgroups or mounts. */
+const nodeTests = [
+  "test/{cli-terminal,cluster,kubelet,node-agent,proxy,runtime,security,upstream}/**/*.test.ts",
+  "test/controllers/{real,up}-*.test.ts",
+  "test/monitor/server-up.test.ts",
+  "test/store/lmdb-full-disk.test.ts",
+  "test/support/vitest/own-namespaces.test.ts",
+];
+
+const withServers = {
+  globalSetup: "test/support/vitest/global-setup.ts",
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  // A condition that is polled for comes true; on a busy machine that takes longer than vitest's default of a second.
+  expect: { poll: { timeout: 60_000 } },
+};
 
 export default defineConfig({
   test: {
@@ -10,7 +31,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["{src,dashboard}/**/*.test.ts"],
-          // They leave nothing behind, and most of a file's time would go into a process of its own.
+          // They clean up after themselves, and a process for each file would take most of the time.
           isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -21,15 +42,14 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["{test,examples}/**/*.test.ts"],
+          exclude: [sharedModules, ...nodeTests, ...configDefaults.exclude],
           // Examples import the package as its users do.
           alias: { kindling: fileURLToPath(new URL("src/testing/start-cluster.ts", import.meta.url)) },
-          globalSetup: "test/support/global-setup.ts",
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          // What is waited for comes; on a busy machine it takes longer than vitest's second.
-          expect: { poll: { timeout: 60_000 } },
+          ...withServers,
         },
       },
+      { test: { name: "node", include: nodeTests, pool: ownNamespaces, ...withServers } },
+      { test: { name: "in-process", include: [sharedModules], isolate: false, ...withServers } },
     ],
     // For two cores: tests with real servers mostly wait. More workers would make those servers miss their deadlines.
     maxWorkers: 3,

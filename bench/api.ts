@@ -1,10 +1,12 @@
-// The API server beside the floor of one Node process, and beside an upstream server whose address is given.
+// Compares the API server with a minimal Node server (the floor) and, if an address is given, with an upstream kube-apiserver.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { build } from "esbuild";
+import { measureDefinitions } from "./support/api-definitions.ts";
 import { benchToken, createApiLoad, openNodeWatches } from "./support/api-load.ts";
+import { measureMemory } from "./support/api-memory.ts";
+import { bundleProgram } from "./support/bundle-program.ts";
 import { startChildServer } from "./support/child-server.ts";
 import { type Comparison, formatNumber, runComparisons } from "./support/comparison.ts";
 import { median } from "./support/median.ts";
@@ -16,7 +18,11 @@ const { values: args } = parseArgs({
     seconds: { type: "string", default: "3" },
     connections: { type: "string", default: "64" },
     watches: { type: "string", default: "5000" },
-    /** https address of a kube-apiserver that takes the token `bench-token` for an administrator's. */
+    /** Number of concurrent watches in the memory measurement. */
+    "idle-watches": { type: "string", default: "10000" },
+    /** Measures only `requests`, the `memory` of open responses, or many `definitions`. Default: all. */
+    only: { type: "string" },
+    /** HTTPS address of a kube-apiserver that accepts `bench-token` as an administrator's token. */
     upstream: { type: "string" },
   },
 });
@@ -27,15 +33,7 @@ const patchedPods = 2_000;
 const folder = await mkdtemp(join(tmpdir(), "kindling-bench-"));
 const tokenFile = join(folder, "tokens.csv");
 await writeFile(tokenFile, `${benchToken},bench,1,"system:masters"\n`);
-const floorFile = resolve("node_modules/.cache/bench/api-floor-server.mjs");
-await build({
-  entryPoints: ["bench/support/api-floor-server.ts"],
-  outfile: floorFile,
-  bundle: true,
-  format: "esm",
-  platform: "node",
-  packages: "external",
-});
+const floorFile = await bundleProgram("api-floor-server");
 
 const startOurs = (name: string) =>
   startChildServer("dist/kindling.js", [
@@ -50,7 +48,16 @@ const startFloor = (addedBytes: number) =>
 const floor = await startFloor(0);
 const servers = [ours, floor];
 try {
-  await run();
+  const measures = (part: string) => args.only === undefined || args.only === part;
+  if (measures("requests")) await run();
+  if (measures("definitions")) await measureDefinitions({ startServer: startOurs, rounds });
+  if (measures("memory"))
+    await measureMemory({
+      startServer: startOurs,
+      pkiDir: join(folder, "kindling", "pki"),
+      watches: Number(args["idle-watches"]),
+      onProgress: note,
+    });
 } finally {
   await Promise.all(servers.map((server) => server.stop()));
   await rm(folder, { recursive: true });
@@ -73,7 +80,7 @@ async function run(): Promise<void> {
     return api.objectBytes();
   };
   const addedBytes = (await enter("kindling", ours.url)) - (await enter("floor", floor.url));
-  // A pod of ours is longer than what was sent, which is what the floor answers.
+  // The API server adds fields to a pod, so a second floor pads its objects to the same length.
   const longFloor = await startFloor(addedBytes);
   servers.push(longFloor);
   await enter("floor, as long", longFloor.url);
@@ -87,7 +94,7 @@ async function run(): Promise<void> {
     unit,
     measures: Object.fromEntries(Object.entries(apis).map(([who, api]) => [who, () => measure(api)])),
   });
-  // Gets first: the creates leave hundreds of thousands of objects behind.
+  // Gets run first, because the creates leave hundreds of thousands of objects.
   const results = await runComparisons(
     [
       compare("gets", "1/s", (api) => api.gets()),
@@ -132,7 +139,7 @@ async function run(): Promise<void> {
   );
 }
 
-/** By which part creates are slower with watches than without: each on a server of its own, in turns the first. */
+/** Share by which open watches slow down creates. Each case has its own server; the order alternates. */
 async function watchSlowdown(round: number): Promise<number> {
   const rates = { watched: 0, unwatched: 0 };
   const order = ["watched", "unwatched"] as const;
@@ -140,7 +147,7 @@ async function watchSlowdown(round: number): Promise<number> {
     const fresh = await startOurs(`${kind}-${round}`);
     const api = createApiLoad(fresh.url, load);
     const close = kind === "watched" ? await openNodeWatches(fresh.url, Number(args.watches)) : () => {};
-    // The first run is for the compiler.
+    // The first run warms up the JIT compiler.
     await api.creates();
     rates[kind] = await api.creates();
     close();

@@ -1,13 +1,14 @@
-// What controllers cost: npm run bench -- controllers [--pods 10000]. The API server is another process, with a disk store.
+// Measures the cost of the controllers: npm run bench -- controllers [--pods 10000]. The API server is a separate process with a
+// store on disk.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { defaultFeatures } from "../src/api/feature-gates.ts";
-import type { StatefulSet } from "../src/api/objects.ts";
-import type { Client } from "../src/client/client.ts";
-import { connectCluster } from "../src/client/create-client.ts";
+import { defaultFeatures } from "../src/api/meta/feature-gates.ts";
+import type { StatefulSet } from "../src/api/meta/objects.ts";
+import type { Client } from "../src/client/api/client.ts";
+import { connectCluster } from "../src/client/api/create-client.ts";
 import { runControllers } from "../src/controllers/controller-manager.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { silentLogger } from "../src/lib/logger.ts";
@@ -52,7 +53,7 @@ async function run(): Promise<void> {
   const seconds = (performance.now() - began) / 1_000;
   const creatingMs = milliseconds(process.cpuUsage(creating));
 
-  // Nothing is to be done for a set that only gets an annotation: it is looked at, and that is all.
+  // A set that only gets an annotation is synced without actions.
   await delay(3_000);
   const writesBefore = counted.writes();
   const before = process.cpuUsage();

@@ -1,17 +1,17 @@
-// From a pod that is seen to a pod that is ready, and what an idle kubelet costs:
+// Measures the time from an observed pod to a ready pod, and the cost of an idle kubelet:
 // npm run bench -- kubelet [--rounds 9] [--many 40] [--idle-seconds 60] [--upstream-kubelet PATH] [--program FILE] [--beside FILE]
-// Needs root, runc, conmon and busybox-static, and containerd to compare with; `npm run build` first. Each kubelet,
-// runtime and the API server is a process of its own.
+// Requires root, runc, conmon, busybox-static, containerd for the comparison, and `npm run build`. Each kubelet, each runtime and
+// the API server is a separate process.
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import type { Pod } from "../src/api/objects.ts";
-import { connectCluster } from "../src/client/create-client.ts";
+import type { Pod } from "../src/api/meta/objects.ts";
+import { connectCluster } from "../src/client/api/create-client.ts";
 import { silentLogger } from "../src/lib/logger.ts";
 import { startSimulatedRuntime } from "../src/simulated/start-simulated-runtime.ts";
-import { hasTool } from "../test/support/tools.ts";
+import { hasTool } from "../test/support/programs/tools.ts";
 import { startKubelet, startUpstreamKubelet } from "./support/bench-kubelet.ts";
 import type { MeasuredProcess } from "./support/child-process.ts";
 import { startChildServer } from "./support/child-server.ts";
@@ -28,9 +28,9 @@ const { values: args } = parseArgs({
     "idle-seconds": { type: "string", default: "60" },
     "upstream-kubelet": { type: "string" },
     program: { type: "string", default: "dist/kindling.js" },
-    /** Another build, to compare with in the same run. */
+    /** Another build to compare with in the same run. */
     beside: { type: "string" },
-    /** Only the contestants whose name has this in it. */
+    /** Runs only contestants whose name contains this text. */
     only: { type: "string", default: "" },
   },
 });
@@ -40,15 +40,15 @@ const idleSeconds = Number(args["idle-seconds"]);
 const program = resolve(args.program);
 const bursts = 3;
 const idlePods = 100;
-/** A first process that ends only when it is killed would hold up its pod's end, and the next measure. */
-const untilToldToEnd = "trap 'exit 0' TERM; while :; do /bin/busybox sleep 1000 & wait $!; done";
+/** Exits on SIGTERM: a process that ends only when it is killed would delay the next measurement. */
+const sleepUntilTerm = "trap 'exit 0' TERM; while :; do /bin/busybox sleep 1000 & wait $!; done";
 
 interface Contestant {
   readonly name: string;
   readonly node: string;
   readonly runtime: CriContestant;
   readonly kubelet: MeasuredProcess;
-  /** What was asked of it, for one pod and for many. */
+  /** Targets for one pod and for many. */
   readonly asked: readonly [string, string];
 }
 
@@ -111,9 +111,9 @@ async function add(
   options: {
     start(folder: string): Promise<CriContestant>;
     asked: Contestant["asked"];
-    /** Its kubelet instead of ours. */
+    /** Upstream's kubelet instead of Kindling's. */
     upstream?: string;
-    /** Another build of ours. */
+    /** Another build of Kindling. */
     kindling?: string;
   },
 ): Promise<void> {
@@ -135,7 +135,7 @@ async function add(
 async function compareStarts(): Promise<void> {
   const single = new Map(contestants.map(({ name }) => [name, [] as number[]]));
   const together = new Map(contestants.map(({ name }) => [name, [] as Burst[]]));
-  // One more to begin with: it makes what is made once, and waits for the node.
+  // One additional pod first: it creates everything that is created once, and waits for the node.
   for (let round = 0; round <= rounds; round++) {
     for (const { name, node } of contestants) {
       const pod = `one-${node}-${round}`;
@@ -174,7 +174,7 @@ async function compareStarts(): Promise<void> {
 
 interface Burst {
   readonly seconds: number;
-  /** Of the kubelet's processor time, for each pod. */
+  /** CPU time of the kubelet per pod. */
   readonly kubeletMs: number;
 }
 
@@ -227,7 +227,7 @@ async function remove(names: readonly string[]): Promise<void> {
   await Promise.all(names.map((name) => pods.untilGone(name)));
 }
 
-/** As small as a pod can be: its token and the cluster's DNS are part of every real one. */
+/** Minimal pod. It has a token volume and the cluster's DNS, as every real pod does. */
 function makePod(name: string, nodeName: string): Pod {
   return {
     apiVersion: "v1",
@@ -235,7 +235,7 @@ function makePod(name: string, nodeName: string): Pod {
     metadata: { name, namespace: "default" },
     spec: {
       nodeName,
-      containers: [{ name: "main", image: sleeperImage, args: ["sh", "-c", untilToldToEnd] }],
+      containers: [{ name: "main", image: sleeperImage, args: ["sh", "-c", sleepUntilTerm] }],
     },
   };
 }

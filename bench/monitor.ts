@@ -1,4 +1,4 @@
-// What the monitor costs on a large cluster: npm run bench -- monitor [--pods N] [--changes N] [--seconds N]
+// Measures the cost of the monitor for a large cluster: npm run bench -- monitor [--pods N] [--changes N] [--seconds N]
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { createClient } from "../src/client/create-client.ts";
-import { createHttpTransport } from "../src/client/http-transport.ts";
+import { createClient } from "../src/client/api/create-client.ts";
+import { createHttpTransport } from "../src/client/transport/http-transport.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { silentLogger } from "../src/lib/logger.ts";
 import { parseMonitorConfiguration } from "../src/monitor/configuration/monitor-configuration.ts";
@@ -21,11 +21,11 @@ import { servePods } from "./support/synthetic-pods.ts";
 const { values: args } = parseArgs({
   options: {
     pods: { type: "string", default: "150000" },
-    /** Changes of pods a second. */
+    /** Pod changes per second. */
     changes: { type: "string", default: "100" },
-    /** How long they are measured. */
+    /** Duration of the measurement. */
     seconds: { type: "string", default: "30" },
-    /** Serves the pods, for this same program. */
+    /** Runs this program as the server of the pods. */
     source: { type: "boolean", default: false },
   },
 });
@@ -33,11 +33,11 @@ const { values: args } = parseArgs({
 if (args.source) {
   const { port } = await servePods(Number(args.pods), Number(args.changes));
   process.send?.(port);
-  // With its parent gone nobody asks any more.
+  // The parent process has exited.
   process.on("disconnect", () => process.exit());
 } else await measure();
 
-/** Lists, then lives with the changes; what it tells goes to its metrics and objectives as always. */
+/** Lists, then applies watch events. Signals go to the metrics and objectives as in production. */
 async function measure(): Promise<void> {
   const child = fork(fileURLToPath(import.meta.url), [
     "--source",
@@ -62,17 +62,17 @@ async function measure(): Promise<void> {
     server: "",
   };
   const { monitor, parts, run } = await createMonitorService(deps);
-  let told = 0;
-  monitor.onSignal(() => void told++);
+  let signals = 0;
+  monitor.onSignal(() => void signals++);
   const stop = new AbortController();
   try {
     const startedAt = performance.now();
     const running = run(stop.signal);
     await monitor.synced;
     const listSeconds = (performance.now() - startedAt) / 1_000;
-    // Records of all pods are written behind the list.
+    // The records of all pods are written after the list.
     await systemClock.sleep(10_000);
-    const toldBefore = told;
+    const signalsBefore = signals;
     const cost = costOf(process.pid);
     const cpuBefore = cost.cpuSeconds();
     await systemClock.sleep(Number(args.seconds) * 1_000);
@@ -87,7 +87,7 @@ async function measure(): Promise<void> {
         ["resident, MB", cost.residentMegabytes().toFixed(0), ""],
         ["resident at most, MB", peakMegabytes.toFixed(0), "1500 or less"],
         ["of a core, %", (share * 100).toFixed(1), "10 or less"],
-        ["signals a second", ((told - toldBefore) / Number(args.seconds)).toFixed(0), ""],
+        ["signals a second", ((signals - signalsBefore) / Number(args.seconds)).toFixed(0), ""],
         ["a scrape of /metrics, median ms", median(plain).toFixed(1), "200 or less"],
         ["the same with exemplars", median(open).toFixed(1), "200 or less"],
       ],
@@ -102,7 +102,7 @@ async function measure(): Promise<void> {
   }
 }
 
-/** A second apart, so that each finds something new. */
+/** Scrapes one second apart, so that each has new values. */
 async function timeScrapes(scrape: (accept: string) => unknown, accept: string): Promise<number[]> {
   const times: number[] = [];
   for (let i = 0; i < 10; i++) {

@@ -1,16 +1,16 @@
-// What probes cost the kubelet and how late they are: npm run bench -- probes [--probes 1000] [--seconds 10]
+// Measures the CPU time and the delay of the kubelet's probes: npm run bench -- probes [--probes 1000] [--seconds 10]
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
-import { defaultFeatures } from "../src/api/feature-gates.ts";
-import type { Pod, Probe } from "../src/api/objects.ts";
-import { createProber } from "../src/kubelet/probe/create-prober.ts";
-import { createHandlers } from "../src/kubelet/probe/handler/create-handlers.ts";
-import type { ProbeHandler } from "../src/kubelet/probe/handler/probe-handler.ts";
-import { createProbeMetrics } from "../src/kubelet/probe/probe-metrics.ts";
+import { defaultFeatures } from "../src/api/meta/feature-gates.ts";
+import type { Pod, Probe } from "../src/api/meta/objects.ts";
+import { createProber } from "../src/kubelet/probes/create-prober.ts";
+import { createHandlers } from "../src/kubelet/probes/handler/create-handlers.ts";
+import type { ProbeHandler } from "../src/kubelet/probes/handler/probe-handler.ts";
+import { createProbeMetrics } from "../src/kubelet/probes/probe-metrics.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { silentLogger } from "../src/lib/logger.ts";
-import { createMetrics } from "../src/lib/metrics.ts";
+import { createMetrics } from "../src/lib/metrics/metrics.ts";
 import { printTable } from "./support/print-table.ts";
 
 const { values: args } = parseArgs({
@@ -21,7 +21,7 @@ const seconds = Number(args.seconds);
 const periodMs = 1_000;
 const asked = { cpuPercent: 25, p99LateMs: 50 };
 
-/** In a process of its own, so that only the prober's share is measured. */
+/** Probed server in a separate process, so that only the prober is measured. */
 const serverProgram = `
   require("node:http").createServer((_request, response) => response.end("ok"))
     .listen(0, "127.0.0.1", function () { console.log(this.address().port); });`;
@@ -33,7 +33,7 @@ interface Measurement {
   readonly failures: number;
 }
 
-/** Every container has one probe a second; their starts are spread over the second. */
+/** Each container has one probe per second; their starts are spread over the second. */
 async function measure(probe: Probe, handlers: ProbeHandler): Promise<Measurement> {
   const lastBegan = new Map<string, number>();
   const lateMs: number[] = [];
@@ -52,7 +52,7 @@ async function measure(probe: Probe, handlers: ProbeHandler): Promise<Measuremen
       return outcome;
     },
     recorder: { record: () => {} },
-    notes: { startupFailures: () => 0, startupFailed: () => {}, startupEnded: () => {} },
+    checkpoints: { startupFailures: () => 0, startupFailed: () => {}, startupEnded: () => {} },
     clock: systemClock,
     features: defaultFeatures,
     kubeletStartedAtMs: 0,
@@ -118,7 +118,7 @@ try {
       String(failures),
     ]),
   );
-  console.log(`\nasked for: under ${asked.cpuPercent} % of a core and a p99 under ${asked.p99LateMs} ms`);
+  console.log(`\ntarget: less than ${asked.cpuPercent} % of a core and a p99 under ${asked.p99LateMs} ms`);
 } finally {
   server.kill();
 }

@@ -1,18 +1,19 @@
-// The worst case of KEP-3542: 5,000 nodes pull 300,000 images at once and tell of it (clause 3542-11).
+// Clauses: 3542-11
+// The worst case of KEP-3542: 5,000 nodes pull 300,000 images at once and report progress (clause 3542-11).
 // npm run bench -- pull-storm [--nodes 5000] [--pulls-per-node 60] [--seconds 30] [--only node|cluster]
 //   [--processes 1] [--connections 256] [--report-seconds 30] [--settle-seconds 150]
-// `npm run build` first. The API server is a process of its own, and so are the nodes: the kubelet's own image pullers and
-// event recorders, on runtimes that only count. One whole kubelet shows what a node pays.
+// Requires `npm run build`. The API server and the nodes are separate processes. A node consists of the kubelet's image pullers and
+// event recorders on runtimes that only count. One complete kubelet shows the cost for a node.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import type { Client } from "../src/client/client.ts";
-import { loadKubeconfig } from "../src/client/cluster-access.ts";
-import { createClient } from "../src/client/create-client.ts";
-import { createHttpTransport } from "../src/client/http-transport.ts";
+import type { Client } from "../src/client/api/client.ts";
+import { createClient } from "../src/client/api/create-client.ts";
+import { loadKubeconfig } from "../src/client/kubeconfig/cluster-access.ts";
+import { createHttpTransport } from "../src/client/transport/http-transport.ts";
 import { type ChildServer, startChildServer } from "./support/child-server.ts";
 import { median } from "./support/median.ts";
 import { printTable } from "./support/print-table.ts";
@@ -24,17 +25,17 @@ const { values: args } = parseArgs({
     nodes: { type: "string", default: "5000" },
     "pulls-per-node": { type: "string", default: "60" },
     seconds: { type: "string", default: "30" },
-    /** `node` or `cluster`; both unless told. */
+    /** `node` or `cluster`; default: both. */
     only: { type: "string", default: "" },
-    /** That play the nodes. */
+    /** Number of processes that simulate nodes. */
     processes: { type: "string", default: "1" },
-    /** That the nodes of a process share, where each real one has its own. */
+    /** Connections shared by the nodes of a process. A real node has its own. */
     connections: { type: "string", default: "256" },
-    /** How often a runtime reports of each pull, where real ones do so each second: a node has always one to tell of. */
+    /** Interval between reports of a pull. Real runtimes report each second, so that a node always has one to publish. */
     "report-seconds": { type: "string", default: "30" },
-    /** How long the events that every pull begins with may take. */
+    /** Maximum time for writing the first event of every pull. */
     "settle-seconds": { type: "string", default: "150" },
-    /** Plays nodes, for this same program. */
+    /** Runs this program as a process that simulates nodes. */
     play: { type: "string", default: "" },
   },
 });
@@ -42,9 +43,9 @@ const nodes = Number(args.nodes);
 const pullsPerNode = Number(args["pulls-per-node"]);
 const seconds = Number(args.seconds);
 
-/** A pull that has just begun is told of after 30; then nodes find the pace that suits the server. */
+/** Measured periods: the first report of a pull is published after 30 s, then nodes adapt their rate to the server. */
 const [firstReportSeconds, paceSeconds] = [40, 20];
-/** One that others look at and change meanwhile. */
+/** Pod that other clients read and update during the measurement. */
 const probedPod = {
   apiVersion: "v1",
   kind: "Pod",
@@ -99,14 +100,14 @@ async function measureNode({ client, kubeconfig, dataDir }: Measured): Promise<v
       `${cost.idle.percent.toFixed(1)} %`,
       `${cost.pulling.percent.toFixed(1)} %`,
       cost.pulling.megabytes.toFixed(0),
-      String(cost.told),
+      String(cost.reported),
     ]);
   }
   console.log(`A kubelet that pulls ${pullsPerNode} images at once, each reported every second\n`);
   printTable(["the kubelet", "idle, of a core", "pulling", "MB", "progress events"], rows);
 }
 
-/** On one server with the same events in it: first while runtimes say nothing, then while they report. */
+/** Measures one server with the same events twice: while the runtimes report nothing, then while they report. */
 async function measureCluster({ server, client, kubeconfig }: Measured): Promise<void> {
   await client.create("pods", probedPod);
   const storm = startPullStorm(fileURLToPath(import.meta.url), {
@@ -160,7 +161,7 @@ async function writeFirstEvents(storm: RunningStorm, server: ChildServer): Promi
   console.log(
     `${written} of ${all} first events are written after ${spent(took(), 0)}; processor time: the API server ${spent(server.cpuSeconds(), before.server)}, the nodes ${spent(storm.cpuSeconds(), before.nodes)}`,
   );
-  if (written < all) console.log("the others are still being written while the rest is measured");
+  if (written < all) console.log("the remaining events are written during the following measurement");
 }
 
 async function tellSteadily(storm: RunningStorm): Promise<void> {
@@ -192,7 +193,7 @@ async function measureWhile(
   ];
 }
 
-/** What others see meanwhile. */
+/** Latencies of other clients during the measurement. */
 async function probe(client: Client, ms: number) {
   const [gets, patches]: [number[], number[]] = [[], []];
   const key = { namespace: "default", name: "probed" };

@@ -1,4 +1,4 @@
-// Pulling and unpacking from a loopback docker-registry, beside the machine's containerd:
+// Compares pulling and unpacking from a loopback registry with containerd:
 // npm run bench -- runtime-images [--rounds 5] [--directory DIR]
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,10 +12,11 @@ import {
   PullImageWithProgressRequest_GranularityType as Granularity,
   PullImageWithProgressRequest,
 } from "../src/cri/generated/cri.ts";
-import { bundle } from "../test/support/bundle.ts";
-import { startRegistry } from "../test/support/registry.ts";
+import { type Containerd, startContainerd } from "../test/support/cri/containerd.ts";
+import { bundle } from "../test/support/programs/bundle.ts";
+import { toolPath } from "../test/support/programs/tools.ts";
+import { startRegistry } from "../test/support/registry/registry.ts";
 import { makeBenchImage } from "./support/bench-image.ts";
-import { type PullingContainerd, startPullingContainerd } from "./support/containerd.ts";
 import { median } from "./support/median.ts";
 import { printTable } from "./support/print-table.ts";
 
@@ -32,7 +33,7 @@ const shapes = [
   { name: "240 MB, 4 layers", tag: "bench/big:1", layers: 4, layerBytes: 60e6 },
   { name: "40 MB, 40 layers", tag: "bench/many:1", layers: 40, layerBytes: 1e6 },
 ];
-/** Pulled once, for the memory. */
+/** Image that is pulled once to measure memory. */
 const otherShapes = [
   { name: "400 MB, one layer", tag: "bench/one:1", layers: 1, layerBytes: 400e6, fileSizes: [50e6] },
   { name: "40,000 small files", tag: "bench/files:1", layers: 1, layerBytes: 40e6, fileSizes: [1_000] },
@@ -48,11 +49,11 @@ const otherShapes = [
 interface OurPull {
   ms: number;
   reports: number;
-  /** Of the daemon, without its unpack process. */
+  /** CPU time of the daemon without its unpack process. */
   cpuMs: number;
   daemonMiB: number;
   allMiB: number;
-  /** The longest that the daemon's event loop was busy at a stretch. */
+  /** Longest uninterrupted time for which the daemon's event loop was busy. */
   pauseMs: number;
   p99PauseMs: number;
 }
@@ -62,7 +63,7 @@ const registry = await startRegistry();
 const contestants: PullingContainerd[] = [];
 const programs = {
   daemon: await bundle("bench/support/pulling-daemon.ts"),
-  unpack: await bundle("src/runtime/snapshot/unpack-process.ts"),
+  unpack: await bundle("src/runtime/snapshots/unpack-process.ts"),
 };
 try {
   const rows: string[][] = [];
@@ -97,13 +98,13 @@ try {
 interface Shape extends Omit<Parameters<typeof makeBenchImage>[0], "directory"> {
   readonly name: string;
   readonly tag: string;
-  /** Of skopeo, when it pushes. */
+  /** Arguments of skopeo for the push. */
   readonly push?: readonly string[];
 }
 
-/** Makes the image and answers with its reference in the registry. */
+/** Creates the image. Returns its reference in the registry. */
 async function publish(shape: Shape): Promise<string> {
-  console.error(`making ${shape.name}`);
+  console.error(`creating ${shape.name}`);
   const source = await makeBenchImage({ directory: await mkdtemp(join(folder, "image-")), ...shape });
   await registry.push(source, shape.tag, shape.push);
   return `${registry.host}/${shape.tag}`;
@@ -121,7 +122,7 @@ async function compare(shape: Shape): Promise<string[]> {
       async () => reported.push(await pullOurs(reference, MiB)),
     ];
     for (let turn = 0; turn < turns.length; turn++) {
-      // What one left to be written to disk is not the next one's to wait for.
+      // Flushes pending writes, so that the next contestant does not wait for them.
       await run("sync");
       await turns[(turn + round) % turns.length]?.();
     }
@@ -147,10 +148,10 @@ async function compare(shape: Shape): Promise<string[]> {
   ];
 }
 
-/** A new daemon with nothing, asked over its socket as a kubelet would; with a verbose report each so many bytes. */
+/** Starts an empty daemon and pulls over its socket as a kubelet does, with progress reports at this interval in bytes. */
 async function pullOurs(reference: string, intervalBytes: number): Promise<OurPull> {
-  // Kept until the end: for a minute ext4 looks at every inode that was freed before it makes a new one, and the next
-  // pull would pay for our cleaning up.
+  // Kept until the end: for a minute, ext4 examines every freed inode before it creates a new one, which would slow down the
+  // next pull.
   const dataDir = await mkdtemp(join(folder, "data-"));
   const listen = `unix://${dataDir}.sock`;
   const daemon = spawn(
@@ -171,9 +172,9 @@ async function pullOurs(reference: string, intervalBytes: number): Promise<OurPu
   let reports = 0;
   for await (const _report of client.images.pullImageWithProgress(request)) reports++;
   const took = performance.now() - startedAt;
-  const told = once(lines, "line");
+  const firstLine = once(lines, "line");
   daemon.stdin.end();
-  const [measured] = await told;
+  const [measured] = await firstLine;
   client.close();
   await once(daemon, "exit");
   return { ms: took, reports, ...JSON.parse(measured) };
@@ -187,4 +188,22 @@ async function pullTheirs(reference: string): Promise<number> {
 
 function ms(value: number | undefined): string {
   return value === undefined ? "-" : `${(value / 1_000).toFixed(2)} s`;
+}
+
+/** New, empty containerd that pulls and unpacks once. */
+interface PullingContainerd extends Pick<Containerd, "stop"> {
+  /** Returns the duration in milliseconds. */
+  pull(reference: string): Promise<number>;
+}
+
+async function startPullingContainerd(folder: string): Promise<PullingContainerd> {
+  const { ctr, stop } = await startContainerd({ program: toolPath("containerd"), folder });
+  return {
+    async pull(reference) {
+      const startedAt = performance.now();
+      await ctr("images", "pull", "--plain-http", reference);
+      return performance.now() - startedAt;
+    },
+    stop,
+  };
 }

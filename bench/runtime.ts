@@ -1,11 +1,11 @@
-// Starting pods from an image that is present, and what each costs in memory: our runtime, by CRI, beside containerd
-// where it is installed. Needs root, runc, conmon, busybox-static; `npm run build` first.
+// Compares the start time and memory of pods from a present image, over CRI, with containerd if it is installed. Requires root,
+// runc, conmon, busybox-static and `npm run build`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ContainerConfig, NamespaceMode, PodSandboxConfig } from "../src/cri/generated/cri.ts";
-import { hasTool } from "../test/support/tools.ts";
+import { hasTool } from "../test/support/programs/tools.ts";
 import { type CriContestant, startContainerd, startKindling } from "./support/cri-contestant.ts";
 import { sleeperImage, writeSleeperArchive } from "./support/image-archive.ts";
 import { median } from "./support/median.ts";
@@ -34,7 +34,7 @@ try {
   for (let round = 0; round < rounds; round++) {
     for (const [name, { client }] of Object.entries(contestants)) {
       const { times, remove } = await startPod(client);
-      // The first round warms up what is made once: bridges, page cache.
+      // The first round creates what is created once: bridges, page cache.
       if (round > 0) samples.get(name)?.push(times);
       await remove();
     }

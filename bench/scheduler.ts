@@ -1,12 +1,12 @@
-// Pods a second from pending to bound, through our API server: npm run bench -- scheduler [--nodes N] [--pods N]
+// Measures pods per second from pending to bound, through the API server: npm run bench -- scheduler [--nodes N] [--pods N]
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Node, Pod } from "../src/api/objects.ts";
-import type { Client } from "../src/client/client.ts";
-import { connectCluster } from "../src/client/create-client.ts";
-import { createInformer } from "../src/client/informer.ts";
+import type { Node, Pod } from "../src/api/meta/objects.ts";
+import type { Client } from "../src/client/api/client.ts";
+import { connectCluster } from "../src/client/api/create-client.ts";
+import { createInformer } from "../src/client/informers/informer.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { silentLogger } from "../src/lib/logger.ts";
 import { createScheduler } from "../src/scheduler/scheduler.ts";
@@ -18,7 +18,7 @@ const { values: args } = parseArgs({
   options: {
     nodes: { type: "string", default: "1000" },
     pods: { type: "string", default: "5000" },
-    /** Where the server keeps objects. */
+    /** Store of the API server. */
     store: { type: "string", default: "lmdb" },
   },
 });

@@ -1,4 +1,4 @@
-// What pods cost in the simulated runtime, made as a kubelet makes them: npm run bench -- simulated [--pods 10000]
+// Measures the cost of pods in the simulated runtime, created as a kubelet creates them: npm run bench -- simulated [--pods 10000]
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ import { printTable } from "./support/print-table.ts";
 
 const { values: args } = parseArgs({ options: { pods: { type: "string", default: "10000" } } });
 const pods = Number(args.pods);
-/** As many as a busy kubelet starts at once. */
+/** Number of pods that a busy kubelet starts concurrently. */
 const workers = 32;
 
 setFlagsFromString("--expose-gc");
@@ -42,7 +42,7 @@ async function measure(name: string, listen?: string): Promise<string[]> {
   const client = listen === undefined ? runtime.client : connectCri(listen);
   const image = ImageSpec.fromPartial({ image: "registry.example/web:1" });
   const { imageRef } = await client.images.pullImage(PullImageRequest.fromPartial({ image }));
-  // Whatever is made once is there before the first measure.
+  // Creates what is created once before the first measurement.
   for (let i = 0; i < 200; i++) await removePod(client, await startPod(client, i, imageRef));
 
   const before = heldBytes();

@@ -1,4 +1,4 @@
-// What a cluster for a test costs: npm run bench -- testing [--starts 10]
+// Measures the cost of a cluster for a test: npm run bench -- testing [--starts 10]
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

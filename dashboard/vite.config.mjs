@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { defineConfig } from "vite";
 
-// The page is served under a content security policy that allows nothing inline and nothing from elsewhere.
+// The content security policy of the dashboard forbids inline code and external resources.
 export default defineConfig({
   root: import.meta.dirname,
   base: "./",
@@ -16,7 +16,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // On a busy machine it would tell how long each part took.
+    // Suppresses timing output on busy machines.
     rolldownOptions: {
       checks: { bundlerTimings: false },
       input: {
@@ -24,7 +24,7 @@ export default defineConfig({
         login: `${import.meta.dirname}/src/style/login.css`,
       },
       output: {
-        // The form for those who are not logged in names its stylesheet without knowing a hash.
+        // The login page refers to its stylesheet without a hash.
         assetFileNames: ({ names }) =>
           names.includes("login.css") ? "login.css" : "assets/[name]-[hash][extname]",
       },
@@ -32,7 +32,7 @@ export default defineConfig({
   },
 });
 
-/** Puts a compressed copy beside each file that is worth it: the server sends what the browser takes. */
+/** Writes a compressed copy beside each file that benefits from it. */
 function gzipped() {
   return {
     name: "gzipped",

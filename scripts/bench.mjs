@@ -1,4 +1,4 @@
-// npm run bench -- NAME [args]: bundles bench/NAME.ts and runs it; without a name, says which there are.
+// npm run bench -- NAME [args]: bundles and runs bench/NAME.ts. Without a name, lists the benchmarks.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";

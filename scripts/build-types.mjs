@@ -1,5 +1,5 @@
-// Writes the type declarations of the package's own entry, src/testing/start-cluster.ts: what of ours it reaches, and
-// one file with those Kubernetes types that are reached. Whoever uses the package needs no other package for them.
+// Writes the type declarations of the package entry, src/testing/start-cluster.ts: the modules that it imports, and one
+// file with the Kubernetes types that they use, so that consumers need no other package.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve } from "node:path";
 const entry = "testing/start-cluster.d.ts";
 const kubernetes = "kubernetes.d.ts";
 const modelsDir = "node_modules/@kubernetes/client-node/dist/gen/models";
-/** What models use that is no model. Times on the wire are strings: src/api/objects.ts turns every Date into one. */
+/** Types of the models that are not models themselves. src/api/meta/objects.ts converts Date to string. */
 const scalars = { IntOrString: "number | string", V1MicroTime: "Date" };
 
 export function buildTypes(outDir) {
@@ -29,7 +29,7 @@ export function buildTypes(outDir) {
   }
 }
 
-/** Copies the entry and whatever it imports, with paths as consumers resolve them, and notes the models they name. */
+/** Copies the entry and its imports, with paths that consumers can resolve, and collects the models that they use. */
 function copyReached(from, outDir, models) {
   const seen = new Set([entry]);
   for (const file of seen) {
@@ -42,7 +42,7 @@ function copyReached(from, outDir, models) {
         return `${keyword}"${path}.js"`;
       })
       .replace('"@kubernetes/client-node"', `"${toKubernetes}"`);
-    // `await using` and `using`, wherever the consumer's own settings stand.
+    // Types of `await using` and `using`, independent of the consumer's settings.
     const head = file === entry ? '/// <reference lib="esnext.disposable" />\n' : "";
     write(join(outDir, file), head + rewritten);
   }

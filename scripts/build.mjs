@@ -1,5 +1,5 @@
-// Builds the package: the command, the library with its types, and the web page. `--if-changed` leaves a dist alone that
-// was built from the same: npm runs `prepare` for the first `npx kindling` of every user of a checkout, root's too.
+// Builds the package: the command, the library with its types, and the dashboard. `--if-changed` skips the build if
+// dist was built from the same sources, because npm runs `prepare` on the first `npx kindling` of every user.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { sourceHash } from "./source-hash.mjs";
 
@@ -10,7 +10,7 @@ async function isBuilt() {
   return from !== undefined && from === sourceHash();
 }
 
-// Builders are loaded when there is something to build.
+// Builders are loaded only if they are needed.
 if (!(process.argv.includes("--if-changed") && (await isBuilt()))) {
   const { build: buildPage } = await import("vite");
   const { buildTypes } = await import("./build-types.mjs");
@@ -19,6 +19,6 @@ if (!(process.argv.includes("--if-changed") && (await isBuilt()))) {
   await rm("dist", { recursive: true, force: true });
   await Promise.all([buildPage({ configFile: "dashboard/vite.config.mjs" }), bundleCommand("dist")]);
   buildTypes("dist/types");
-  // Last: a build that was cut off is none.
+  // Written last, so that an interrupted build is repeated.
   await writeFile(stamp, sourceHash());
 }

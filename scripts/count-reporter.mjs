@@ -1,5 +1,5 @@
-// Closes a CI run with one line that says how many tests passed, failed and were skipped. Above it stand the
-// names of the skipped and then each failure with its reason: the end of a log is the part that everybody sees.
+// Ends the log of a CI run with the skipped tests, each failure with its reason, and one line with the number of
+// passed, failed and skipped tests.
 export default class CountReporter {
   onTestRunEnd(modules, unhandledErrors) {
     const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -13,7 +13,7 @@ export default class CountReporter {
         if (state === "failed")
           failures.push(failure(`${module.relativeModuleId} > ${test.fullName}`, errors));
       }
-      // A file that fails to load, or a hook that fails, has no test to fail; count the file itself.
+      // A file that fails to load, or a failing hook, has no failed test, so the file itself is counted.
       if (module.state() === "failed" && [...module.children.allTests("failed")].length === 0) {
         counts.failed++;
         failures.push(failure(module.relativeModuleId, moduleErrors(module)));

@@ -1,9 +1,11 @@
-// Writes docs/configuration.md from the options, fields and gates that the code has.
-import { mkdir, rm, writeFile } from "node:fs/promises";
+// Writes docs/configuration.md from the options, fields and feature gates in the code.
+// `--check` fails when docs/configuration.md is stale.
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
-// Below node_modules, where packages left outside the bundle are found.
+const output = "docs/configuration.md";
+// Below node_modules, so that external packages can be resolved.
 const bundle = `node_modules/.cache/configuration-reference-${process.pid}.mjs`;
 await mkdir("node_modules/.cache", { recursive: true });
 await build({
@@ -18,7 +20,13 @@ await build({
 });
 try {
   const { configurationReference } = await import(pathToFileURL(bundle));
-  await writeFile("docs/configuration.md", await configurationReference());
+  const document = await configurationReference();
+  if (!process.argv.includes("--check")) {
+    await writeFile(output, document);
+  } else if ((await readFile(output, "utf8")) !== document) {
+    console.error(`${output} is stale: run node scripts/generate-configuration-reference.mjs`);
+    process.exitCode = 1;
+  }
 } finally {
   await rm(bundle);
 }

@@ -11,16 +11,16 @@ const common = {
   outputClientImpl: false,
   outputJsonMethods: false,
   outputPartialMethods: false,
-  // Plain TypeScript that type stripping can take: no enums.
+  // Erasable TypeScript syntax only: no enums.
   enumsAsLiterals: true,
   unrecognizedEnum: false,
   oneof: "unions-value",
 };
 
 const outputs = [
-  // Revisions fit a number for as long as anyone will run; reading one that does not throws.
+  // Revisions fit into a number in practice; reading a larger one throws.
   { proto: "etcd.proto", folder: "src/store/etcd/generated", options: { ...common, forceLong: "number" } },
-  // CRI's times are nanoseconds since 1970: more than a number holds exactly.
+  // Times of CRI are nanoseconds since the epoch, which a number cannot represent exactly.
   {
     proto: "cri.proto",
     folder: "src/cri/generated",
@@ -32,6 +32,8 @@ const outputs = [
       useExactTypes: false,
     },
   },
+  // Sizes of blobs fit into a number.
+  { proto: "containerd.proto", folder: "src/cri/generated", options: { ...common, forceLong: "number" } },
 ];
 
 for (const { proto, folder, options } of outputs) {

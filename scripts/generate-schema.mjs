@@ -1,10 +1,13 @@
-// Writes src/api/generated/schema.json (what fields each definition has, and of which type) and descriptions.json
-// (what upstream says about them) from the models that @kubernetes/client-node carries. Only definitions that the
-// served kinds reach are written.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { transformSync } from "esbuild";
+// Writes src/api/generated/schema.json (fields of each definition with their types) and descriptions.json (upstream's
+// documentation) from the models of @kubernetes/client-node. Contains only definitions that the served kinds use.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import {
   coreDefinitions,
+  looseFields,
   metaDefinitions,
   pointerFields,
   quantityFields,
@@ -27,9 +30,9 @@ const definitions = {};
 const descriptions = {};
 const nameOfClass = new Map();
 
-const { resources } = await importTypeScript("src/api/resources.ts");
+const { builtInKinds } = await importTypeScript("src/api/kinds/built-in-kinds.ts");
 const kinds = [
-  ...resources.flatMap(({ group, version, kind }) => [
+  ...builtInKinds.flatMap(({ resource: { group, version, kind } }) => [
     { group, version, kind },
     { group, version, kind: `${kind}List` },
   ]),
@@ -37,13 +40,13 @@ const kinds = [
     list.map((kind) => ({ group, version: "v1", kind })),
   ),
 ];
-// A definition belongs to the first group that reaches it, and core, which all others refer to, comes first.
+// A definition belongs to the first group that uses it. The core group comes first, because all others refer to it.
 kinds.sort((a, b) => Number(a.group !== "") - Number(b.group !== ""));
 for (const name of ["V1Status", "V1DeleteOptions"]) define(name, "meta");
 for (const { group, version, kind } of kinds) {
   const owner = group.split(".")[0] || "core";
   const model = capitalized(version) + kind;
-  // Where two groups have a model of one name, the group is part of the name.
+  // If two groups have a model with the same name, the model's name contains the group.
   const ownModel = capitalized(owner) + model;
   const name = define(existsSync(`${modelsDir}/${ownModel}.js`) ? ownModel : model, owner);
   definitions[name].kind = { group, version, kind };
@@ -53,7 +56,7 @@ mkdirSync(outDir, { recursive: true });
 writeFileSync(`${outDir}/schema.json`, JSON.stringify(sorted(definitions)));
 writeFileSync(`${outDir}/descriptions.json`, JSON.stringify(sorted(descriptions)));
 
-/** Adds the definition that a model class stands for, and all that it refers to. Gives its name: `core.v1.Pod`. */
+/** Adds the definition of a model class and all definitions that it refers to. Returns its name: `core.v1.Pod`. */
 function define(className, owner) {
   const known = nameOfClass.get(className);
   if (known) return known;
@@ -69,8 +72,11 @@ function define(className, owner) {
   descriptions[name] = model.descriptions;
   for (const { baseName, type, format } of model.attributes) {
     const special = quantityFields.has(`${name} ${baseName}`) ? "quantity" : format;
-    definition.fields[baseName] =
-      baseName === "fieldsV1" ? "fieldsV1" : typeOf(type, special, (refersTo) => define(refersTo, owner));
+    definition.fields[baseName] = looseFields.has(`${name} ${baseName}`)
+      ? `?${name}`
+      : baseName === "fieldsV1"
+        ? "fieldsV1"
+        : typeOf(type, special, (refersTo) => define(refersTo, owner));
   }
   const kept = Object.keys(definition.fields).filter((baseName) => isKept(name, baseName));
   if (kept.length > 0) definition.kept = kept;
@@ -92,7 +98,7 @@ function isKept(name, baseName) {
   );
 }
 
-/** The type language of schema.json: a scalar, `[]T`, `{}T` or the name of a definition. */
+/** Type in the notation of schema.json: a scalar, `[]T`, `{}T` or the name of a definition. */
 function typeOf(type, format, define) {
   const element = /^Array<(.*)>$/.exec(type)?.[1];
   if (element) return `[]${typeOf(element, format, define)}`;
@@ -104,7 +110,7 @@ function typeOf(type, format, define) {
   return define(type);
 }
 
-/** The attribute table of the compiled class, the doc comments and optional marks of its declaration. */
+/** Reads the attribute table of the compiled class and the doc comments and optional markers of its declaration. */
 function readModel(className) {
   const source = readFileSync(`${modelsDir}/${className}.js`, "utf8");
   const declaration = readFileSync(`${modelsDir}/${className}.d.ts`, "utf8");
@@ -133,7 +139,33 @@ function sorted(record) {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** Bundles and imports a module, with empty files in place of those that this script generates. */
 async function importTypeScript(path) {
-  const { code } = transformSync(readFileSync(path, "utf8"), { loader: "ts", format: "esm" });
-  return import(`data:text/javascript,${encodeURIComponent(code)}`);
+  const emptyGenerated = {
+    name: "empty-generated",
+    setup: ({ onLoad }) =>
+      onLoad({ filter: /api\/generated\/.*\.json$/ }, () => ({ contents: "{}", loader: "json" })),
+  };
+  const resolveGenerated = {
+    name: "resolve-generated",
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /generated\/.*\.json$/ }, ({ path: file, resolveDir }) => ({
+        path: join(resolveDir, file),
+      })),
+  };
+  const { outputFiles } = await build({
+    entryPoints: [path],
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    plugins: [resolveGenerated, emptyGenerated],
+  });
+  const bundle = join(mkdtempSync(join(tmpdir(), "kindling-schema-")), "kinds.mjs");
+  writeFileSync(bundle, outputFiles[0].contents);
+  try {
+    return await import(pathToFileURL(bundle).href);
+  } finally {
+    rmSync(dirname(bundle), { recursive: true });
+  }
 }

@@ -46,6 +46,8 @@ from_own_suite conmon conmon
 from_own_suite busybox busybox-static
 from_own_suite ip iproute2
 from_own_suite iptables iptables
+from_own_suite nft nftables
+from_own_suite conntrack conntrack
 from_own_suite /usr/lib/cni/bridge containernetworking-plugins
 from_own_suite docker-registry docker-registry
 from_own_suite skopeo skopeo

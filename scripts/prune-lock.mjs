@@ -1,5 +1,5 @@
-// Run after `npm install` has changed package-lock.json: a registry need not have every platform's build of a package,
-// npm then leaves those out of the lock file, and `npm ci` refuses a file that names what it does not have.
+// Run after `npm install` has changed package-lock.json. If the registry lacks the build of a package for some
+// platforms, npm omits them from the lock file, and `npm ci` then rejects the references to them.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const lock = JSON.parse(readFileSync("package-lock.json", "utf8"));

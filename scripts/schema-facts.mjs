@@ -1,6 +1,6 @@
-// What the models of @kubernetes/client-node do not tell: facts about fields of upstream 1.36, by definition.
+// Facts about fields of upstream 1.36 that the models of @kubernetes/client-node do not contain, by definition.
 
-/** Definitions of `meta/v1`, whoever refers to them. */
+/** Definitions of `meta/v1`. */
 export const metaDefinitions = names(`
   Condition DeleteOptions FieldSelectorRequirement LabelSelector LabelSelectorRequirement ListMeta ManagedFieldsEntry
   ObjectMeta OwnerReference Preconditions ShardInfo Status StatusCause StatusDetails
@@ -9,7 +9,7 @@ export const metaDefinitions = names(`
 /** Definitions of `core/v1` that only other groups refer to. */
 export const coreDefinitions = names("PodTemplateSpec TopologySelectorLabelRequirement TopologySelectorTerm");
 
-/** Kinds that are sent or answered but never stored, so that no row of resources.ts names them. */
+/** Kinds of requests and responses that are never stored, so that built-in-kinds.ts does not list them. */
 export const unstoredKinds = {
   "": ["Binding"],
   autoscaling: ["Scale"],
@@ -39,8 +39,18 @@ export const quantityFields = table(`
   node.v1.Overhead: podFixed
 `);
 
-/** Optional fields whose empty value (0, "", false, []) says something and is kept: pointers in Go. */
+/** Optional fields whose empty value (0, "", false, []) is kept: pointers in Go. */
 export const pointerFields = table(`
+  apiextensions.v1.CustomResourceConversion: strategy
+  apiextensions.v1.CustomResourceDefinitionStatus: acceptedNames conditions storedVersions
+  apiextensions.v1.CustomResourceDefinitionVersion: deprecationWarning
+  apiextensions.v1.CustomResourceSubresourceScale: labelSelectorPath
+  apiextensions.v1.JSONSchemaProps: default example maxItems maxLength maxProperties maximum minItems minLength minProperties
+  apiextensions.v1.JSONSchemaProps: minimum multipleOf x-kubernetes-list-type x-kubernetes-map-type
+  apiextensions.v1.JSONSchemaProps: x-kubernetes-preserve-unknown-fields
+  apiextensions.v1.ServiceReference: path port
+  apiextensions.v1.ValidationRule: optionalOldSelf reason
+  apiextensions.v1.WebhookClientConfig: url
   apps.v1.DeploymentSpec: progressDeadlineSeconds replicas revisionHistoryLimit
   apps.v1.DeploymentStatus: collisionCount terminatingReplicas
   apps.v1.ReplicaSetSpec: replicas
@@ -129,6 +139,11 @@ export const pointerFields = table(`
   meta.v1.ObjectMeta: deletionGracePeriodSeconds
   meta.v1.OwnerReference: blockOwnerDeletion controller
   meta.v1.Preconditions: resourceVersion uid
+  networking.v1.HTTPIngressPath: pathType
+  networking.v1.IngressClassParametersReference: apiGroup namespace scope
+  networking.v1.IngressPortStatus: error
+  networking.v1.IngressSpec: ingressClassName
+  networking.v1.NetworkPolicyPort: endPort protocol
   policy.v1.PodDisruptionBudgetSpec: unhealthyPodEvictionPolicy
   policy.v1.PodDisruptionBudgetStatus: currentHealthy desiredHealthy disruptionsAllowed expectedPods
   rbac.v1.ClusterRole: rules
@@ -138,7 +153,12 @@ export const pointerFields = table(`
   storage.v1.StorageClass: allowVolumeExpansion reclaimPolicy volumeBindingMode
 `);
 
-/** Struct fields that Go always writes, as {} when nothing is in them. So are all metadata, spec and status. */
+/** Fields that are an object of their type or, in rejected or special cases, any other JSON: a list, or true. */
+export const looseFields = table(`
+  apiextensions.v1.JSONSchemaProps: additionalItems additionalProperties items
+`);
+
+/** Struct fields that Go always writes, as {} if they are empty. All metadata, spec and status are too. */
 export const valueFields = table(`
   apps.v1.DeploymentSpec: strategy template
   apps.v1.ReplicaSetSpec: template
@@ -158,6 +178,10 @@ export const valueFields = table(`
   core.v1.WeightedPodAffinityTerm: podAffinityTerm
   discovery.v1.Endpoint: conditions
   events.v1.Event: deprecatedSource regarding
+  networking.v1.HTTPIngressPath: backend
+  networking.v1.IngressServiceBackend: port
+  networking.v1.IngressStatus: loadBalancer
+  networking.v1.NetworkPolicySpec: podSelector
   rbac.v1.ClusterRoleBinding: roleRef
   rbac.v1.RoleBinding: roleRef
 `);

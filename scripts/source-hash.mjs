@@ -1,4 +1,4 @@
-// One hash of all that dist is built from, by content: whoever finds it in dist need not build again.
+// Hash of the contents of all sources of dist. If dist contains the same hash, it need not be built again.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { describeWithTool, toolPath } from "./support/tools.ts";
+import { runsSlowTests, slowName } from "./support/fuzz/rounds.ts";
+import { describeWithTool, toolPath } from "./support/programs/tools.ts";
 
 const run = promisify(execFile);
 
@@ -24,14 +25,14 @@ test("has two lines: one that runs it, and one that tests it, which CI takes fro
   expect(await readFile(".ci/run", "utf8")).toContain("grep -m 1 -E '^npm ci && npm test' README.md");
 });
 
-/** What is in git, or would be: the working tree as a fresh clone has it. */
+/** Files of a fresh clone: those in git, and new files that are not ignored. */
 async function checkOut(into: string): Promise<void> {
   const { stdout } = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     maxBuffer: 1 << 26,
   });
   for (const file of stdout.split("\0").filter(Boolean)) {
     await mkdir(dirname(join(into, file)), { recursive: true });
-    // Removed here and not yet in git: gone from the clone as well.
+    // Files that are deleted but not committed are not in the clone either.
     await cp(file, join(into, file), { verbatimSymlinks: true }).catch((error) => {
       if (error.code !== "ENOENT") throw error;
     });
@@ -40,9 +41,10 @@ async function checkOut(into: string): Promise<void> {
 
 const isRoot = process.getuid?.() === 0;
 
-describe.skipIf(!isRoot)("the line that runs it, in a clean checkout [needs root]", () => {
-  describeWithTool("ip", "on a machine of its own", () => {
-    describeWithTool("kubectl", "and what it says to do next", () => {
+const name = slowName("the line that runs it, in a clean checkout");
+describe.skipIf(!isRoot || !runsSlowTests)(isRoot ? name : `${name} [needs root]`, () => {
+  describeWithTool("ip", "in separate namespaces", () => {
+    describeWithTool("kubectl", "and the printed next steps", () => {
       const timeout = 900_000;
       let folder: string;
       beforeAll(async () => {
@@ -66,7 +68,7 @@ describe.skipIf(!isRoot)("the line that runs it, in a clean checkout [needs root
         const built = async () => (await stat(join(cwd, "dist/kindling.js"))).mtimeMs;
         const builtAt = await built();
 
-        // A network of its own, where the usual port is free, and a home of its own, where nothing was before.
+        // A separate network, where the default port is free, and an empty home directory.
         const home = join(folder, "home");
         await mkdir(home);
         const env = { ...process.env, HOME: home };
@@ -88,7 +90,7 @@ describe.skipIf(!isRoot)("the line that runs it, in a clean checkout [needs root
         try {
           await expect
             .poll(() => [output.stdout, child.exitCode, output.stderr], { timeout: 120_000 })
-            .toEqual([expect.stringMatching(/Ctrl-C stops it.*\n/), null, expect.anything()]);
+            .toEqual([expect.stringMatching(/Ctrl-C stops the cluster.*\n/), null, expect.anything()]);
           expectShown(output.stdout, home);
 
           const next = output.stdout.split("\n").filter((shown) => shown.startsWith("  "));
@@ -110,7 +112,7 @@ describe.skipIf(!isRoot)("the line that runs it, in a clean checkout [needs root
         const status = await run("npx", ["kindling", "status", "-o", "json"], { cwd, env }).catch(
           (error) => error,
         );
-        // npm prepares the checkout for npx once more; what is built stays.
+        // npx runs npm's prepare script again; the build is not repeated.
         expect(await built()).toBe(builtAt);
         expect(JSON.parse(status.stdout)).toMatchObject({
           state: "stopped",
@@ -121,7 +123,7 @@ describe.skipIf(!isRoot)("the line that runs it, in a clean checkout [needs root
   });
 });
 
-/** What the README shows of `up` is what it prints; in parentheses and at an ellipsis it may be anything. */
+/** The README's output of `up` matches the real output, except in parentheses and at an ellipsis. */
 function expectShown(stdout: string, home: string): void {
   const shown = blocks(readme, "console").filter((block) => /^\$ .*kindling up$/m.test(block));
   for (const block of shown) {

@@ -1,8 +1,7 @@
 /**
- * The least that one Node process must do for the API's hot requests: TLS, parse, a uid, a revision, one durable
- * LMDB put, and nothing of Kubernetes. Its speed is what the API server is measured against.
- * Started by bench/api.ts as a process of its own: api-floor-server DATA-DIR PKI-DIR [BYTES], with so many bytes added to
- * each object, for Kubernetes' objects are longer than what was sent.
+ * Minimal server for the API's hot requests: TLS, parsing, a uid, a revision and one durable LMDB put, without Kubernetes. The API
+ * server is compared with it. bench/api.ts starts it as a separate process: api-floor-server DATA-DIR PKI-DIR [BYTES]. BYTES are
+ * added to each object, because stored Kubernetes objects are longer than those sent.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -12,7 +11,7 @@ import { open } from "lmdb";
 
 const [dataDir = "", pkiDir = "", addedBytes = "0"] = process.argv.slice(2);
 const added = Number(addedBytes) > 0 ? { added: "x".repeat(Number(addedBytes)) } : {};
-// Overlapping syncs would answer before the data is on disk.
+// With overlapping syncs, responses would be sent before the data is on disk.
 const database = open({
   path: join(dataDir, `floor-${addedBytes}`),
   encoding: "binary",

@@ -5,7 +5,7 @@ export const benchToken = "bench-token";
 const headers = { authorization: `Bearer ${benchToken}` };
 const pods = "/api/v1/namespaces/default/pods";
 
-/** A pod as workloads have them: two containers, probe, resources, environment, a volume. */
+/** Typical pod: two containers, probe, resources, environment, a volume. */
 const pod = {
   apiVersion: "v1",
   kind: "Pod",
@@ -50,7 +50,7 @@ interface LoadOptions {
   connections: number;
 }
 
-/** The hot requests of an API server, by wrk, in requests a second. */
+/** Rates of an API server's hot requests in requests per second, measured with wrk. */
 export function createApiLoad(url: string, { seconds, connections }: LoadOptions) {
   let batch = 0;
   const run = async (target: string, script?: string) => {
@@ -71,7 +71,7 @@ export function createApiLoad(url: string, { seconds, connections }: LoadOptions
         luaRequests("POST", pods, "application/json", JSON.stringify(pod), `b${process.pid}-${batch++}-`),
       ),
     gets: () => run(`${url}${pods}/fixed-1`),
-    /** Each to another one of `count` pods that `fill` made. */
+    /** Requests are spread over the `count` pods that `fill` created. */
     patches: (count: number) =>
       run(url, luaPatches(count, JSON.stringify(statusPatch), "application/strategic-merge-patch+json")),
     fill: async (count: number) => {
@@ -82,7 +82,7 @@ export function createApiLoad(url: string, { seconds, connections }: LoadOptions
         );
       }
     },
-    /** Of one of the pods that `fill` made. */
+    /** Gets one of the pods that `fill` created. */
     objectBytes: async () => Buffer.byteLength(await send(`${url}${pods}/fixed-1`, "GET")),
     listMs: async () => {
       const startedAt = performance.now();
@@ -116,6 +116,37 @@ request = function()
 end`;
 }
 
+/** Creates config maps of this size in the default namespace. */
+export async function createConfigMaps(
+  url: string,
+  objects: { count: number; bytes: number },
+): Promise<void> {
+  const data = { filler: "x".repeat(objects.bytes) };
+  for (let i = 0; i < objects.count; i++)
+    await post(
+      `${url}/api/v1/namespaces/default/configmaps`,
+      JSON.stringify({ metadata: { name: `c${i}` }, data }),
+    );
+}
+
+/** Creates the definition of `thingsINDEX.example.com`. */
+export async function createDefinition(
+  url: string,
+  { index, schema }: { index: number; schema: object },
+): Promise<void> {
+  const names = { plural: `things${index}`, kind: `Thing${index}` };
+  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } };
+  await post(
+    `${url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`,
+    JSON.stringify({
+      metadata: { name: `${names.plural}.example.com` },
+      spec: { group: "example.com", scope: "Namespaced", names, versions: [version] },
+    }),
+  );
+}
+
+export const readBody = (url: string) => send(url, "GET");
+
 const agent = new Agent({ keepAlive: true, maxSockets: 64, rejectUnauthorized: false });
 
 const post = (url: string, body: string) => send(url, "POST", body);
@@ -140,7 +171,7 @@ function send(url: string, method: string, body?: string): Promise<string> {
   });
 }
 
-/** Opens one watch per node by spec.nodeName; the answer closes them. */
+/** Opens one watch per node by spec.nodeName. Returns a function that closes them. */
 export async function openNodeWatches(url: string, count: number): Promise<() => void> {
   const watching = new Agent({
     keepAlive: true,

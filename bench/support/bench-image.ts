@@ -3,16 +3,16 @@ import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { toolPath } from "../../test/support/tools.ts";
+import { toolPath } from "../../test/support/programs/tools.ts";
 
 const run = promisify(execFile);
 
-/** An OCI layout whose image has so many layers of so many bytes in files of mixed sizes, half of it compressible. */
+/** OCI layout with an image of the given layers. Files have mixed sizes, and half of the data is compressible. */
 export async function makeBenchImage(options: {
   directory: string;
   layers: number;
   layerBytes: number;
-  /** Of the files, one after the other. */
+  /** File sizes, in order. */
   fileSizes?: readonly number[];
 }): Promise<string> {
   const { directory, layers, layerBytes, fileSizes = [2_000, 8_000, 30_000, 100_000, 400_000] } = options;

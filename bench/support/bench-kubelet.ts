@@ -9,11 +9,11 @@ export interface BenchKubeletOptions {
   readonly folder: string;
   readonly kubeconfig: string;
   readonly endpoint: string;
-  /** More of its configuration. */
+  /** Additional configuration. */
   readonly config?: object;
 }
 
-/** Our kubelet in a process of its own. */
+/** Kindling's kubelet as a separate process. */
 export async function startKubelet(options: BenchKubeletOptions): Promise<MeasuredProcess> {
   const { program, nodeName, folder, kubeconfig, endpoint } = options;
   const config = await writeConfiguration(folder, { port: 0, ...options.config });
@@ -26,7 +26,7 @@ export async function startKubelet(options: BenchKubeletOptions): Promise<Measur
   ]);
 }
 
-/** Upstream's, with all that it would do to the machine switched off. */
+/** Upstream's kubelet with everything disabled that changes the machine. */
 export async function startUpstreamKubelet(options: BenchKubeletOptions): Promise<MeasuredProcess> {
   const { program, nodeName, folder, kubeconfig, endpoint } = options;
   const config = await writeConfiguration(folder, {

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** What a process costs, seen from outside. */
+/** Resource usage of a process, read from /proc. */
 export interface ProcessCost {
   residentMegabytes(): number;
-  /** Used so far, in user and kernel mode. */
+  /** CPU time used so far in user and kernel mode. */
   cpuSeconds(): number;
 }
 
@@ -17,7 +17,7 @@ export function startProcess(command: readonly string[], env = process.env): Mea
   const [program = "", ...args] = command;
   const child: ChildProcess = spawn(program, args, { stdio: ["ignore", "ignore", "inherit"], env });
   const pid = child.pid;
-  if (pid === undefined) throw new Error(`${program} cannot be started`);
+  if (pid === undefined) throw new Error(`${program} failed to start`);
   return {
     pid,
     ...costOf(pid),
@@ -34,7 +34,7 @@ export function costOf(pid: number): ProcessCost {
   return {
     residentMegabytes: () => Number(/VmRSS:\s+(\d+)/.exec(read(pid, "status"))?.[1]) / 1_024,
     cpuSeconds() {
-      // The name in parentheses may hold anything; the times are the 12th and 13th field behind it.
+      // The name in parentheses may contain anything; the times are the 12th and 13th field after it.
       const stat = read(pid, "stat");
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond;
@@ -42,7 +42,7 @@ export function costOf(pid: number): ProcessCost {
   };
 }
 
-/** What Linux tells programs on every architecture. */
+/** USER_HZ, which is the same on every architecture. */
 const clockTicksPerSecond = 100;
 
 function read(pid: number, file: string): string {

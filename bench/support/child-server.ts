@@ -4,7 +4,7 @@ import { costOf, type ProcessCost } from "./child-process.ts";
 
 export interface ChildServer extends ProcessCost {
   readonly url: string;
-  /** From launch to the line that says where it listens. */
+  /** Time from launch to the line with its address. */
   readonly startMs: number;
   stop(): Promise<void>;
 }

@@ -1,22 +1,22 @@
 import { median } from "./median.ts";
 
-/** What one contestant reaches in one round; bigger is better. */
+/** Measures one contestant in one round; higher is better. */
 type Measure = () => Promise<number>;
 
 export interface Comparison {
-  /** What is measured, in which unit. */
+  /** Name and unit of the measured quantity. */
   name: string;
   unit: string;
-  /** By contestant, in the order of the columns. */
+  /** Measures by contestant, in the order of the columns. */
   measures: Record<string, Measure>;
 }
 
-/** The medians of each comparison by contestant. */
+/** Medians of each comparison by contestant. */
 export type Results = { name: string; unit: string; medians: Record<string, number> }[];
 
 /**
- * Runs every measure once a round, contestants taking turns at being first, so that whatever else the machine does
- * meets all of them alike.
+ * Runs every measure once per round. The first contestant alternates, so that other load on the machine affects all of them
+ * equally.
  */
 export async function runComparisons(
   comparisons: readonly Comparison[],

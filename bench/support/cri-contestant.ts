@@ -3,14 +3,14 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type CriClient, connectCri } from "../../src/cri/cri-client.ts";
-import { startContainerd as startOwnContainerd } from "../../test/support/containerd.ts";
-import { toolPath } from "../../test/support/tools.ts";
+import { startContainerd as startOwnContainerd } from "../../test/support/cri/containerd.ts";
+import { toolPath } from "../../test/support/programs/tools.ts";
 
-/** A CRI runtime of its own, in its own directories, with the images imported. */
+/** Separate CRI runtime with its own directories and imported images. */
 export interface CriContestant {
   readonly client: CriClient;
   readonly endpoint: string;
-  /** In the command lines of its processes. */
+  /** Text that occurs in the command lines of its processes. */
   readonly folder: string;
   stop(): Promise<void>;
 }
@@ -48,7 +48,7 @@ async function contestant(folder: string, endpoint: string, child: ChildProcess)
   for (let attempt = 0; ; attempt++) {
     const answer = await client.runtime.version({ version: "" }, { timeoutMs: 2_000 }).catch(() => undefined);
     if (answer) break;
-    if (attempt > 100 || child.exitCode !== null) throw new Error(`${folder}: the runtime does not answer`);
+    if (attempt > 100 || child.exitCode !== null) throw new Error(`${folder}: the runtime does not respond`);
     await delay(100);
   }
   return {

@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { writeImageArchive } from "../../test/support/image-archive.ts";
+import { writeImageArchive } from "../../test/support/registry/image-archive.ts";
 
 export const sleeperImage = "bench.local/sleeper:1";
 
-/** A docker-archive of an image that sleeps. */
+/** Docker archive of an image that sleeps. */
 export function writeSleeperArchive(folder: string): string {
   const root = join(folder, "sleeper");
   mkdirSync(join(root, "bin"), { recursive: true });

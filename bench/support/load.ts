@@ -1,4 +1,4 @@
-/** How often `act` resolves in a second when `workers` call it at the same time, one call after another each. */
+/** Number of times per second that `act` resolves with this many concurrent `workers`. */
 export async function ratePerSecond(
   workers: number,
   act: (worker: number) => Promise<unknown>,

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 
 /**
- * How long the event loop was busy at a stretch, in time that the main thread had a core: on a machine with other
- * work, the clock on the wall says more about that work.
+ * Measures the longest time for which the event loop was busy, in CPU time of the main thread: wall-clock time would include the
+ * load of other processes.
  */
 export interface LoopPauses {
-  /** Ends it: the longest and the 99th percentile, in milliseconds. */
+  /** Ends the measurement. Returns the maximum and the 99th percentile in milliseconds. */
   stop(): { longestMs: number; p99Ms: number };
 }
 
@@ -29,7 +29,7 @@ export function watchLoopPauses(): LoopPauses {
   };
 }
 
-/** Of the main thread, since it began. */
+/** CPU time of the main thread since its start. */
 function ranMs(): number {
   return Number(readFileSync("/proc/self/schedstat", "utf8").split(" ")[0]) / 1e6;
 }

@@ -1,12 +1,12 @@
-import type { Pod } from "../../src/api/objects.ts";
-import type { Client } from "../../src/client/client.ts";
-import { createInformer } from "../../src/client/informer.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { createInformer } from "../../src/client/informers/informer.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 
-/** When the API showed each pod, and when it showed it ready. */
+/** Times at which each pod was first observed, and observed as ready. */
 export interface PodWatch {
-  /** Milliseconds from shown to ready. */
+  /** Milliseconds from first observed to ready. */
   untilReady(name: string): Promise<number>;
   untilGone(name: string): Promise<void>;
   stop(): Promise<void>;

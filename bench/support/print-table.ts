@@ -1,4 +1,4 @@
-/** Rows under a header: the first column to the left, numbers to the right. */
+/** Prints rows under a header; the first column is left-aligned, the others are right-aligned. */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));

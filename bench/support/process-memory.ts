@@ -7,8 +7,8 @@ interface ProcessInfo {
 }
 
 /**
- * What a runtime's processes take together, in bytes: all that have the text in their command line, and their
- * descendants, but for the containers' own program. Shared pages count by share (PSS).
+ * Memory of a runtime's processes in bytes: those with the text in their command line and their descendants, without the programs
+ * of containers. Shared pages are counted proportionally (PSS).
  */
 export function runtimeMemory(text: string, containerProgram: string): number {
   const processes = listProcesses();
@@ -34,7 +34,7 @@ function listProcesses(): ProcessInfo[] {
     .flatMap((pid) => {
       try {
         const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-        // The name in parentheses may hold anything: the parent is the second field behind it.
+        // The name in parentheses may contain anything; the parent is the second field after it.
         const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
         const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
         return pid === process.pid ? [] : [{ pid, parent, command }];

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { loadKubeconfig } from "../../src/client/cluster-access.ts";
-import { createClient } from "../../src/client/create-client.ts";
+import { createClient } from "../../src/client/api/create-client.ts";
+import { loadKubeconfig } from "../../src/client/kubeconfig/cluster-access.ts";
 import { costOf, type ProcessCost } from "./child-process.ts";
 import { createLeanTransport } from "./lean-transport.ts";
 import { type StormCounts, type StormNodes, startStormNodes } from "./storm-nodes.ts";
@@ -13,24 +13,24 @@ interface Storm {
   readonly pullsPerNode: number;
   readonly reportSeconds: number;
   readonly processes: number;
-  /** That the nodes of a process share. */
+  /** Connections shared by the nodes of a process. */
   readonly connections: number;
 }
 
-/** What a process that plays nodes is told to play. */
+/** Options of a process that simulates nodes. */
 type Part = Omit<StormNodes, "client"> & Pick<Storm, "kubeconfig" | "connections">;
 
 export interface RunningStorm extends ProcessCost {
   readonly counts: () => StormCounts;
-  /** From here on runtimes say how far pulls are. */
+  /** Starts the progress reports of the runtimes. */
   report(): void;
   stop(): Promise<void>;
 }
 
-/** A pull takes 11 kB, most of it for the calls that wait for its end: more than Node allows for 300,000 of them. */
+/** Heap limit: a pull takes 11 kB, so 300,000 of them exceed Node's default. */
 const heapMegabytes = 8_192;
 
-/** Nodes in processes of their own, each of which is this program with what to play as its one argument. */
+/** Starts processes that simulate nodes. Each runs this program with its options as the only argument. */
 export function startPullStorm(program: string, storm: Storm): RunningStorm {
   const { nodes, processes, ...common } = storm;
   const players = Array.from({ length: processes }, (_, i) => {
@@ -63,7 +63,7 @@ function startPlayer(program: string, part: Part) {
     ...costOf(child.pid ?? 0),
     counts(): StormCounts {
       const end = child.exitCode ?? child.signalCode;
-      if (end !== null) throw new Error(`a process that plays nodes ended with ${end}`);
+      if (end !== null) throw new Error(`a process that simulates nodes exited with ${end}`);
       return latest;
     },
     report: () => child.send("report"),
@@ -76,7 +76,7 @@ function startPlayer(program: string, part: Part) {
   };
 }
 
-/** The other side of it: plays until its parent ends it, or is gone. */
+/** Runs in the child process: simulates nodes until the parent stops it or exits. */
 export async function playNodes(argument: string): Promise<void> {
   const exitWithoutParent = (error: Error | null) => void (error && process.exit());
   process.on("disconnect", () => process.exit());

@@ -1,14 +1,14 @@
-// Our images behind a socket in a process of their own, so that CPU time and peak memory are theirs: says that it is
-// ready, serves, and prints JSON when its input ends.
+// Serves the runtime's images on a socket in a separate process, so that its CPU time and peak memory can be measured. It prints
+// `ready`, and a JSON result when its input ends.
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ImageServiceService } from "../../src/cri/generated/cri.ts";
 import { listenOnSocket } from "../../src/cri/listen-on-socket.ts";
 import { serveCalls } from "../../src/cri/serve-call.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { createImages } from "../../src/runtime/image/create-images.ts";
-import { pullImageWithProgress } from "../../src/runtime/rpc/pull-image-with-progress.ts";
-import { toStatus } from "../../src/runtime/rpc/to-status.ts";
+import { pullImageWithProgress } from "../../src/runtime/cri/calls/image-calls.ts";
+import { toStatus } from "../../src/runtime/cri/calls/to-status.ts";
+import { createImages } from "../../src/runtime/images/create-images.ts";
 import { watchLoopPauses } from "./loop-pauses.ts";
 
 const { values: args } = parseArgs({

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/client/client.ts";
+import type { Client } from "../../src/client/api/client.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
 import { startKubelet } from "./bench-kubelet.ts";
@@ -14,7 +14,7 @@ interface PullingKubelet {
   readonly withProgress: boolean;
 }
 
-/** A kubelet process on a simulated runtime that pulls so many images at once: its share of a core, and its memory. */
+/** Measures CPU share and memory of a kubelet that pulls this many images concurrently on a simulated runtime. */
 export async function measurePullingKubelet(options: PullingKubelet) {
   const { client, kubeconfig, folder, pulls, seconds, withProgress } = options;
   const nodeName = `pulling-${withProgress ? "with" : "without"}`;
@@ -34,14 +34,14 @@ export async function measurePullingKubelet(options: PullingKubelet) {
     await Promise.all(
       Array.from({ length: pulls }, (_, i) => client.create("pods", pullingPod(nodeName, i))),
     );
-    // Sandboxes and the first events are no part of it.
+    // Creating sandboxes and the first events is not measured.
     await delay(15_000);
     const pulling = await measure(kubelet, seconds);
     const { items } = await client.list("events", { fieldSelector: "reason=Pulling" });
-    const told = items.filter(
+    const reports = items.filter(
       ({ message, source }) => source?.host === nodeName && message?.includes("Container image"),
     );
-    return { idle, pulling, told: told.reduce((sum, { count = 1 }) => sum + count, 0) };
+    return { idle, pulling, reported: reports.reduce((sum, { count = 1 }) => sum + count, 0) };
   } finally {
     await kubelet.stop();
     await runtime.close();

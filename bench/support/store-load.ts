@@ -3,24 +3,24 @@ import type { Store } from "../../src/store/store.ts";
 import { ratePerSecond } from "./load.ts";
 
 const value = Buffer.alloc(1_024, 1);
-const mostWriters = 1_000;
+const maxWriters = 1_000;
 const events = 200;
 const pageSize = 10_000;
 
-/** What a store is asked to do in a benchmark. */
+/** Operations that a benchmark measures on a store. */
 export interface StoreLoad {
-  /** Updates of 1 KiB, each writer on a key of its own. */
+  /** Updates of 1 KiB; each writer has its own key. */
   putsPerSecond(writers: number): Promise<number>;
-  /** All keys, in pages. */
+  /** Lists all keys in pages. */
   listedPerSecond(): Promise<number>;
-  /** From the first write to the moment when every watcher has had every event. */
+  /** Measures from the first write until every watcher has received every event. */
   deliveriesPerSecond(watchers: number): Promise<number>;
 }
 
-/** Fills the store first. */
+/** Fills the store and returns the operations. */
 export async function createStoreLoad(store: Store, { keys }: { keys: number }): Promise<StoreLoad> {
   const revisions: number[] = [];
-  await each(mostWriters, async (i) => {
+  await each(maxWriters, async (i) => {
     revisions[i] = await create(store, `/bench/put/${i}`);
   });
   await each(keys, (i) => create(store, `/bench/list/${i}`));
@@ -31,7 +31,8 @@ export async function createStoreLoad(store: Store, { keys }: { keys: number }):
       ratePerSecond(writers, async (writer) => {
         const ifRevision = revisions[writer] ?? 0;
         const result = await store.update(`/bench/put/${writer}`, value, { ifRevision });
-        if (result.kind !== "updated") throw new Error(`a write lost a race that nobody else runs in`);
+        if (result.kind !== "updated")
+          throw new Error(`a write lost a compare-and-set although there is one writer`);
         revisions[writer] = result.revision;
       }),
 

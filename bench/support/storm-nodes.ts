@@ -1,25 +1,26 @@
 import { setMaxListeners } from "node:events";
 import { setImmediate as nextTick } from "node:timers/promises";
-import type { Pod } from "../../src/api/objects.ts";
-import type { Client } from "../../src/client/client.ts";
-import { createEventRecorder } from "../../src/client/event-recorder.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { createEventRecorder } from "../../src/client/events/event-recorder.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
-import { defaultKubeletConfiguration } from "../../src/kubelet/configuration/kubelet-configuration.ts";
-import { createImagePuller } from "../../src/kubelet/image/create-image-puller.ts";
+import { defaultKubeletConfiguration } from "../../src/kubelet/config/kubelet-configuration.ts";
+import { createImagePuller } from "../../src/kubelet/images/image-puller.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
+import { createMetrics } from "../../src/lib/metrics/metrics.ts";
 
 export interface StormNodes {
   readonly client: Client;
-  /** Their numbers: from this one on, up to that one. */
+  /** Range of node numbers. */
   readonly from: number;
   readonly to: number;
   readonly pullsPerNode: number;
-  /** How often a runtime reports of each pull. */
+  /** Interval between the reports of a pull. */
   readonly reportSeconds: number;
 }
 
-/** Of events: those in the API, those of them that tell how far a pull is, and those that kubelets gave up. */
+/** Numbers of events: in the API, those of them that report pull progress, and those that kubelets dropped. */
 export interface StormCounts {
   readonly written: number;
   readonly progress: number;
@@ -27,8 +28,8 @@ export interface StormCounts {
 }
 
 /**
- * The image pullers and event recorders of so many kubelets, real ones, with runtimes whose pulls never end. They say
- * how far they are from `report` on.
+ * Image pullers and event recorders of the kubelet for each node, with runtimes whose pulls never end. The runtimes report progress
+ * after `report` is called.
  */
 export async function startStormNodes({ client, from, to, pullsPerNode, reportSeconds }: StormNodes) {
   let written = 0;
@@ -67,15 +68,16 @@ interface NodeParts {
   readonly images: CriClient["images"];
 }
 
-/** Answers with how many of its events it gave up. */
+/** Returns the number of dropped events. */
 function startNode(node: number, { client, pullsPerNode, images }: NodeParts): () => number {
   const nodeName = `node-${node}`;
   const common = { clock: systemClock, logger: silentLogger };
-  // One for each node: adding a listener to a signal takes the longer the more it has.
+  // One signal per node: adding a listener takes longer the more listeners a signal has.
   const { signal } = new AbortController();
   setMaxListeners(0, signal);
   const recorder = createEventRecorder({ ...common, client, component: "kubelet", host: nodeName });
   const puller = createImagePuller({
+    metrics: createMetrics(),
     ...common,
     cri: { images },
     getSecret: async () => undefined,
@@ -93,7 +95,7 @@ function startNode(node: number, { client, pullsPerNode, images }: NodeParts): (
   return recorder.dropped;
 }
 
-/** Where all nodes began at one instant: the same pull of each reports at the same time. */
+/** Runtime shared by all nodes, as if they had started at the same time: the same pull of each node reports at the same time. */
 function createReportingRuntime({ pullsPerNode, reportSeconds }: Omit<StormNodes, "client" | "from" | "to">) {
   const groups = Array.from({ length: pullsPerNode }, () => new Set<() => void>());
   const total = 64 * 2 ** 30;

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A pod that goes through its life: one step is one change, as a kubelet and a scheduler write them. */
+/** Lifecycle of a pod; each step is one change as written by the scheduler or a kubelet. */
 const steps = ["created", "scheduled", "seen", "sandbox", "ready", "leaving", "stopped"] as const;
 type Step = (typeof steps)[number];
 
@@ -10,8 +10,8 @@ interface Source {
 }
 
 /**
- * An API server with nothing but lists and watches: `count` pods that are ready, and from the first watch on so many
- * changes a second of pods that come and go, with the events that go with them.
+ * API server with lists and watches only. It has `count` ready pods and, from the first watch on, the given number of changes per
+ * second of pods that are created and deleted, with their events.
  */
 export async function servePods(count: number, changesPerSecond: number): Promise<Source> {
   const watchers = { pods: new Set<ServerResponse>(), events: new Set<ServerResponse>() };
@@ -26,7 +26,7 @@ export async function servePods(count: number, changesPerSecond: number): Promis
 
   function change(): void {
     const oldest = living[0];
-    // Some two hundred are on their way at any time.
+    // About two hundred pods are starting at any time.
     const pod = living.length < 200 || !oldest ? { i: next++, step: -1 } : (living.shift() ?? oldest);
     pod.step++;
     const step = steps[pod.step];
@@ -170,7 +170,7 @@ function makePod(i: number, step: Step, revision: number): object {
   };
 }
 
-/** A third of a real pod. */
+/** Managed fields, which are about a third of a real pod. */
 function managedFields(time: string): object[] {
   return ["kube-controller-manager", "kubelet"].map((manager) => ({
     manager,

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 export interface WrkRun {
   url: string;
-  /** Lua that defines `request`, and nothing for plain GETs. */
+  /** Lua script that defines `request`. Empty for plain GETs. */
   script?: string;
   seconds: number;
   connections: number;
@@ -15,11 +15,11 @@ export interface WrkRun {
 
 export interface WrkResult {
   requestsPerSecond: number;
-  /** Answers that were no success. */
+  /** Number of failed responses. */
   failures: number;
 }
 
-/** Debian's wrk: a load generator that is faster than what it measures. */
+/** Runs wrk, a load generator that is faster than the servers it measures. */
 export async function runWrk({
   url,
   script,

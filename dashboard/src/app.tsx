@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FeedStore } from "./feed/feed-store.ts";
 import { FinishedPanel } from "./finished/finished-panel.tsx";
 import { EventsPanel } from "./lists/events-panel.tsx";
@@ -8,7 +8,6 @@ import { StatefulSetsPanel } from "./lists/stateful-sets-panel.tsx";
 import { StartingPanel } from "./starting/starting-panel.tsx";
 import { useFeed } from "./view/hooks.ts";
 import { LostBanner } from "./view/lost-banner.tsx";
-import { SpokenCount } from "./view/spoken-count.tsx";
 import { type Tab, Tabs } from "./view/tabs.tsx";
 import { TopBar } from "./view/top-bar.tsx";
 
@@ -23,7 +22,7 @@ export function App({ store, onRetry }: { readonly store: FeedStore; readonly on
   const tabs = useMemo<readonly Tab<TabId>[]>(() => {
     const spent = state.slos.filter(({ budgetLeft }) => budgetLeft <= 0).length;
     const down = state.nodes.filter(({ ready }) => !ready).length;
-    const held = [...state.statefulSets.values()].filter(({ holdUp }) => holdUp).length;
+    const blocked = [...state.statefulSets.values()].filter(({ blockedBy }) => blockedBy).length;
     return [
       { id: "starting", label: "Starting", count: state.startingTotal },
       { id: "finished", label: "Finished", count: state.finished.length },
@@ -31,7 +30,7 @@ export function App({ store, onRetry }: { readonly store: FeedStore; readonly on
         id: "statefulsets",
         label: "StatefulSets",
         count: state.statefulSets.size,
-        alert: held ? `${held} held up` : undefined,
+        alert: blocked ? `${blocked} blocked` : undefined,
       },
       { id: "slos", label: "SLOs", count: state.slos.length, alert: spent ? `${spent} spent` : undefined },
       {
@@ -85,10 +84,10 @@ export function App({ store, onRetry }: { readonly store: FeedStore; readonly on
 function useTabInAddress(): [TabId, (tab: TabId) => void] {
   const [tab, setTab] = useState<TabId>(() => tabInAddress() ?? "starting");
   useEffect(() => {
-    // An address that names no tab, as the skip link's does, leaves the one that is open.
-    const follow = () => setTab((open) => tabInAddress() ?? open);
-    addEventListener("hashchange", follow);
-    return () => removeEventListener("hashchange", follow);
+    // An address without a tab, such as that of the skip link, keeps the selected tab.
+    const onHashChange = () => setTab((open) => tabInAddress() ?? open);
+    addEventListener("hashchange", onHashChange);
+    return () => removeEventListener("hashchange", onHashChange);
   }, []);
   return [
     tab,
@@ -101,4 +100,24 @@ function useTabInAddress(): [TabId, (tab: TabId) => void] {
 
 function tabInAddress(): TabId | undefined {
   return tabIds.find((id) => `#${id}` === location.hash);
+}
+
+const everyMs = 5_000;
+
+/** Number of starting pods for screen readers, announced at a limited rate. */
+function SpokenCount({ count, isKnown }: { readonly count: number; readonly isKnown: boolean }) {
+  const latest = useRef(count);
+  latest.current = count;
+  const [spoken, setSpoken] = useState<number>();
+  useEffect(() => {
+    if (!isKnown) return;
+    setSpoken(latest.current);
+    const timer = setInterval(() => setSpoken(latest.current), everyMs);
+    return () => clearInterval(timer);
+  }, [isKnown]);
+  return (
+    <p class="offscreen" aria-live="polite">
+      {spoken === undefined ? "" : `${spoken} ${spoken === 1 ? "pod is" : "pods are"} starting`}
+    </p>
+  );
 }

@@ -1,10 +1,3 @@
-import { render } from "preact";
-import { App } from "./app.tsx";
-import { createFeedStore } from "./feed/feed-store.ts";
-import { followFeed } from "./feed/follow-feed.ts";
-import { openFeed } from "./feed/open-feed.ts";
-import { createPageSchedule } from "./feed/page-schedule.ts";
-import { createWakeableSleep } from "./feed/wakeable-sleep.ts";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/shell.css";
@@ -14,6 +7,11 @@ import "./style/starting.css";
 import "./style/detail.css";
 import "./style/finished.css";
 import "./style/lists.css";
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { createFeedStore, createPageSchedule } from "./feed/feed-store.ts";
+import { createWakeableSleep, followFeed } from "./feed/follow-feed.ts";
+import { openFeed } from "./feed/open-feed.ts";
 
 const localMs = () => performance.now();
 const store = createFeedStore({ localMs, schedule: createPageSchedule() });

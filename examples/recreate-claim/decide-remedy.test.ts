@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { PersistentVolumeClaim, Pod } from "../../src/api/objects.ts";
+import type { PersistentVolumeClaim, Pod } from "../../src/api/meta/objects.ts";
 import { decideRemedy, reachedAnnotation } from "./decide-remedy.ts";
 
 const minute = 60_000;
@@ -50,7 +50,7 @@ test.each<[string, Given, string]>([
   ["the sandbox is ready, its containers are not", { sandbox: "True", reached: "sandbox" }, "recreatePod"],
   ["the sandbox was ready and was lost", { sandbox: "False", reached: "sandbox" }, "recreatePod"],
   [
-    "nobody saw the sandbox, but a container has run in it",
+    "the sandbox was not observed, but a container has run",
     { sandbox: "False", containerStatuses: status({ containerID: "x://1" }) },
     "recreatePod",
   ],
@@ -59,31 +59,31 @@ test.each<[string, Given, string]>([
     { sandbox: "False", containerStatuses: status({ restartCount: 1 }) },
     "recreatePod",
   ],
-  ["containers only wait", { sandbox: "False", containerStatuses: status({}) }, "recreateClaims"],
+  ["containers are waiting", { sandbox: "False", containerStatuses: status({}) }, "recreateClaims"],
   ["a cluster without the condition", { sandbox: undefined }, "recreatePod"],
   ["it is ready", { sandbox: "True", ready: "True", reached: "ready" }, "leave"],
   ["it was ready once", { sandbox: "False", ready: "False", reached: "ready" }, "leave"],
   ["it is being deleted", { sandbox: "False", deleted: true }, "leave"],
   ["it has failed", { sandbox: "False", phase: "Failed" }, "leave"],
   ["it is not scheduled", { sandbox: "False", scheduled: "False" }, "leave"],
-  ["its sandbox is ready, which is new", { sandbox: "True" }, "mark"],
-  ["it is ready, which is new", { sandbox: "True", ready: "True", reached: "sandbox" }, "mark"],
+  ["its sandbox became ready", { sandbox: "True" }, "mark"],
+  ["it became ready", { sandbox: "True", ready: "True", reached: "sandbox" }, "mark"],
 ])("3085-14: %s: %j → %s", (_, given, kind) => {
   const pod = podWith(given);
-  const remedy = decideRemedy({ pod, claims: [claim], now: scheduledMs + minute, patienceMs: minute });
+  const remedy = decideRemedy({ pod, claims: [claim], now: scheduledMs + minute, timeoutMs: minute });
   expect(remedy.kind).toBe(kind);
 });
 
-test("3085-14: a pod has its time", () => {
-  const facts = { pod: podWith({ sandbox: "False" }), claims: [claim], patienceMs: minute };
+test("3085-14: waits for the timeout", () => {
+  const facts = { pod: podWith({ sandbox: "False" }), claims: [claim], timeoutMs: minute };
   expect(decideRemedy({ ...facts, now: scheduledMs + minute - 1 })).toEqual({
     kind: "waitUntil",
     atMs: scheduledMs + minute,
   });
 });
 
-test("3085-14: without a claim that may go, only the pod goes", () => {
-  const facts = { pod: podWith({ sandbox: "False" }), now: scheduledMs + minute, patienceMs: minute };
+test("3085-14: deletes only the pod if it has no deletable claim", () => {
+  const facts = { pod: podWith({ sandbox: "False" }), now: scheduledMs + minute, timeoutMs: minute };
   expect(decideRemedy({ ...facts, claims: [] }).kind).toBe("recreatePod");
   expect(decideRemedy({ ...facts, claims: [claim] })).toMatchObject({ claims: [claim] });
 });

@@ -1,6 +1,7 @@
-import type { PersistentVolumeClaim, Pod } from "../../src/api/objects.ts";
+// Clauses: 3085-14
+import type { PersistentVolumeClaim, Pod } from "../../src/api/meta/objects.ts";
 
-/** How far a pod has come, kept on the pod itself: conditions tell only how it is now. */
+/** Annotation with the pod's progress, because conditions show only the current state. */
 export const reachedAnnotation = "recreate-claim.example/reached";
 export type Reached = "sandbox" | "ready";
 
@@ -17,23 +18,23 @@ export type Remedy =
 
 export interface Facts {
   readonly pod: Pod;
-  /** Those of the pod's claims that may be deleted. */
+  /** Claims of the pod that may be deleted. */
   readonly claims: readonly PersistentVolumeClaim[];
   readonly now: number;
-  /** How long a pod may take from its scheduling until it is ready. */
-  readonly patienceMs: number;
+  /** Time that a pod may take from scheduling to ready. */
+  readonly timeoutMs: number;
 }
 
 /**
- * What to do about a pod that does not start. Data is deleted in one case only: the sandbox was never ready, so that
- * the volume is a suspect, and nothing can have written to it through this pod. In every doubt the claim stays.
+ * Decides what to do about a pod that does not start. Data is deleted in one case only: if the sandbox was never ready,
+ * the volume may be the cause, and the pod cannot have written to it. In doubt the claim is kept.
  */
-export function decideRemedy({ pod, claims, now, patienceMs }: Facts): Remedy {
+export function decideRemedy({ pod, claims, now, timeoutMs }: Facts): Remedy {
   const { metadata, status } = pod;
   const reached = metadata.annotations?.[reachedAnnotation];
   if (metadata.deletionTimestamp) return { kind: "leave", reason: "it is being deleted" };
   if (status?.phase === "Succeeded" || status?.phase === "Failed")
-    return { kind: "leave", reason: "it has ended: its owner makes a new one" };
+    return { kind: "leave", reason: "it has terminated: its owner recreates it" };
   if (conditionOf(pod, "Ready")?.status === "True" && reached !== "ready")
     return { kind: "mark", reached: "ready" };
   if (reached === "ready") return { kind: "leave", reason: "it has started" };
@@ -43,19 +44,19 @@ export function decideRemedy({ pod, claims, now, patienceMs }: Facts): Remedy {
   const scheduled = conditionOf(pod, "PodScheduled");
   if (scheduled?.status !== "True" || !scheduled.lastTransitionTime)
     return { kind: "leave", reason: "it is not scheduled: another pod would not be either" };
-  const patienceEndsMs = Date.parse(scheduled.lastTransitionTime) + patienceMs;
-  if (now < patienceEndsMs) return { kind: "waitUntil", atMs: patienceEndsMs };
+  const deadlineMs = Date.parse(scheduled.lastTransitionTime) + timeoutMs;
+  if (now < deadlineMs) return { kind: "waitUntil", atMs: deadlineMs };
 
   if (sandbox === undefined)
-    return { kind: "recreatePod", reason: "nobody says whether its sandbox was ever ready" };
+    return { kind: "recreatePod", reason: "the cluster does not report whether its sandbox was ready" };
   if (reached !== undefined || sandbox.status !== "False" || hasRun(pod))
-    return { kind: "recreatePod", reason: "its sandbox was ready: the claim is not to blame" };
+    return { kind: "recreatePod", reason: "its sandbox was ready: the claim is not the cause" };
   if (claims.length === 0)
     return { kind: "recreatePod", reason: "its sandbox never became ready, and it has no claim" };
   return { kind: "recreateClaims", claims, reason: "its sandbox never became ready" };
 }
 
-/** Containers run in a sandbox: where one has run there was one, even if nobody looked just then. */
+/** Whether a container has run, which implies that the sandbox was ready. */
 function hasRun({ status }: Pod): boolean {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return statuses.some(

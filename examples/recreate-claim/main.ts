@@ -1,13 +1,13 @@
 import { parseArgs } from "node:util";
-import { connectCluster } from "../../src/client/create-client.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { runRecreateClaim } from "./recreate-claim.ts";
 
-const usage = `usage: recreate-claim --selector LABELS [--kubeconfig FILE] [--namespace NAME] [--patience-seconds N]
+const usage = `usage: recreate-claim --selector LABELS [--kubeconfig FILE] [--namespace NAME] [--timeout-seconds N]
 
-Gets pods that do not start going again: deletes pod and claims when the pod's sandbox never became ready,
-and only the pod otherwise. Only pods and claims with these labels.`;
+Recreates pods that do not start: deletes the pod and its claims if the pod's sandbox never became ready,
+and only the pod otherwise. Applies only to pods and claims with these labels.`;
 
 function readFlags() {
   const { values } = parseArgs({
@@ -15,14 +15,15 @@ function readFlags() {
       selector: { type: "string" },
       kubeconfig: { type: "string", default: process.env.KUBECONFIG },
       namespace: { type: "string" },
-      "patience-seconds": { type: "string", default: "120" },
+      "timeout-seconds": { type: "string", default: "120" },
     },
   });
   const { selector: labelSelector, kubeconfig, namespace } = values;
-  const patienceMs = Number(values["patience-seconds"]) * 1_000;
-  if (!labelSelector) throw new Error("--selector is missing: it says which pods and claims may be deleted");
-  if (!(patienceMs > 0)) throw new Error("--patience-seconds must be a number above 0");
-  return { labelSelector, kubeconfig, namespace, patienceMs };
+  const timeoutMs = Number(values["timeout-seconds"]) * 1_000;
+  if (!labelSelector)
+    throw new Error("--selector is required: it selects the pods and claims that may be deleted");
+  if (!(timeoutMs > 0)) throw new Error("--timeout-seconds must be a number greater than 0");
+  return { labelSelector, kubeconfig, namespace, timeoutMs };
 }
 
 function fail(code: number, error: unknown): never {

@@ -1,5 +1,5 @@
-// How the tests of an operator, a chart or a controller look that need a cluster. Nothing to install but this package
-// (docs/testing.md says how) and vitest: the cluster is in this process, its pods are simulated.
+// Tests of an operator, chart or controller that need a cluster. They require only this package (see docs/testing.md) and
+// vitest: the cluster runs in this process, and its pods are simulated.
 import { startCluster, type TestCluster } from "kindling";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => cluster?.close());
 
-test("a pod with a missing config map says that it cannot start, and starts once the map is there", async () => {
+test("a pod with a missing config map reports that it cannot start, and starts once the map exists", async () => {
   const { client } = cluster;
   await client.apply(`
     apiVersion: v1
@@ -27,7 +27,7 @@ test("a pod with a missing config map says that it cannot start, and starts once
   const condition = failing.status?.conditions?.find(({ type }) => type === "FailingToStart");
   expect(condition?.message).toContain('configmap "settings" not found');
 
-  // Here your operator would notice the condition and act.
+  // Your operator would observe the condition and act here.
   await client.create("configmaps", { metadata: { name: "settings" }, data: { greeting: "hello" } });
   await cluster.clock.advance("1m");
   const ready = await client.waitFor("pods", "web", "Ready");
@@ -35,7 +35,7 @@ test("a pod with a missing config map says that it cannot start, and starts once
   await client.waitFor("pods", "web", "FailingToStart=False");
 });
 
-test("a pull that stalls is cut off, and tried again", async () => {
+test("a stalled pull is aborted and retried", async () => {
   const { client, clock, faults } = cluster;
   const stall = faults.stallPull({ image: "example.com/large:*" }, { size: "500Mi", at: "200Mi" });
   await client.create("pods", {
@@ -44,7 +44,7 @@ test("a pull that stalls is cut off, and tried again", async () => {
   });
   await expect.poll(async () => (await client.why("large")).because).toContain("200 of 500 MiB");
 
-  // The kubelet gives a pull ten seconds without a byte.
+  // The kubelet aborts a pull after ten seconds without data.
   await clock.advance("11s");
   const stalled = await client.waitFor("pods", "large", ({ status }) =>
     ["ErrImagePull", "ImagePullBackOff"].includes(
@@ -53,12 +53,12 @@ test("a pull that stalls is cut off, and tried again", async () => {
   );
   expect(stalled.status?.containerStatuses?.[0]?.state?.waiting?.message).toContain("no progress");
 
-  stall.heal();
+  stall.end();
   await clock.advance("1m");
   await client.waitFor("pods", "large", "Ready");
 });
 
-test("a StatefulSet that is stuck on a broken image recovers by EnforcedRollingUpdate", async () => {
+test("EnforcedRollingUpdate recovers a StatefulSet that is stuck with a broken image", async () => {
   const { client, clock, faults } = cluster;
   faults.crash({ image: "example.com/db:broken" });
   const manifest = (image: string) => `
@@ -83,7 +83,7 @@ test("a StatefulSet that is stuck on a broken image recovers by EnforcedRollingU
     ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === "CrashLoopBackOff",
   );
 
-  // A plain RollingUpdate would wait for db-0 for ever.
+  // RollingUpdate would wait for db-0 forever.
   await client.apply(manifest("example.com/db:fixed"));
   await clock.advance("1m");
   await client.waitFor("statefulsets", "db", ({ status }) => status?.readyReplicas === 2);

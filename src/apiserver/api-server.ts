@@ -1,274 +1,300 @@
-import { randomUUID } from "node:crypto";
-import type { Server } from "node:https";
-import type { AddressInfo } from "node:net";
-import { networkInterfaces } from "node:os";
-import type { Features } from "../api/feature-gates.ts";
-import type { Node, Pod } from "../api/objects.ts";
-import { findResource, type Resource } from "../api/resources.ts";
+import { endpointsKind } from "../api/kinds/core/endpoints/kind.ts";
+import { nodeKind } from "../api/kinds/core/node/kind.ts";
+import { podKind } from "../api/kinds/core/pod/kind.ts";
+import { serviceKind } from "../api/kinds/core/service/kind.ts";
+import type { Features } from "../api/meta/feature-gates.ts";
+import type { Endpoints, Node, Pod, Service } from "../api/meta/objects.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { collectGarbage } from "../lib/process/free-used-buffers.ts";
 import { stoppable } from "../lib/stoppable.ts";
 import { runCompaction } from "../store/compaction.ts";
 import type { Store } from "../store/store.ts";
-import { createAdmission } from "./admission/admission.ts";
-import { type ApiHandlerDeps, answerAtOnce, answerRequest } from "./api-handler.ts";
-import type { ApiRequest } from "./api-request.ts";
-import { createGatekeeper } from "./auth/gatekeeper.ts";
+import { createAdmissionChain } from "./admission/admission-chain.ts";
+import { createBuiltInPlugins } from "./admission/built-in-plugins.ts";
 import type { Pki } from "./auth/pki/pki.ts";
+import { aggregateClusterRoles } from "./auth/rbac/aggregate.ts";
+import { createRequestAuthorizer } from "./auth/request-authorizer.ts";
 import { createReviews } from "./auth/review/reviews.ts";
-import { createTokenAuthenticator } from "./auth/token/authenticate-token.ts";
-import { jwks, jwksPath, openidConfiguration, openidConfigurationPath } from "./auth/token/openid.ts";
-import { signingKeyOf } from "./auth/token/signing-key.ts";
+import { createServiceAccountTokens } from "./auth/token/service-account-tokens.ts";
 import type { StaticTokens } from "./auth/token/token-file.ts";
-import { boundObjects, createTokenObjects } from "./auth/token/token-objects.ts";
-import { aggregateClusterRoles } from "./bootstrap/aggregate-cluster-roles.ts";
-import { bootstrapCluster } from "./bootstrap/bootstrap-cluster.ts";
-import { keepApiService } from "./bootstrap/keep-api-service.ts";
-import { namespaceDefaults } from "./bootstrap/namespace-defaults.ts";
-import { loadWatchCache } from "./cache/watch-cache.ts";
-import { createDiscoveryHandler } from "./discovery/discovery-handler.ts";
-import type { HealthCheck } from "./health.ts";
-import { createApiListener } from "./http/api-listener.ts";
-import { createInProcessDoor, type InProcessDoor } from "./in-process/in-process-door.ts";
-import { createApiMetrics } from "./metrics/api-metrics.ts";
-import { createMinuteTicker } from "./minute-ticker.ts";
-import { createOpenApiHandler } from "./openapi/openapi-handler.ts";
-import { createPages } from "./pages.ts";
-import { createObjectReader } from "./registry/object-reader.ts";
-import { createRegistry, type Registry } from "./registry/registry.ts";
-import { storedKindOf, storedKinds } from "./registry/stored-kinds.ts";
-import { createServiceAddresses, serviceResource } from "./service/service-addresses.ts";
-import { strategyFor } from "./strategy/strategies.ts";
-import { createKubeletProxy } from "./subresource/kubelet-proxy.ts";
-import { handleToken } from "./subresource/token.ts";
+import {
+  bootstrapCluster,
+  keepApiService,
+  type ServerAddress,
+  writeApiEndpoints,
+} from "./bootstrap/bootstrap-cluster.ts";
+import { deleteAllObjects } from "./custom-resources/delete-objects.ts";
+import { createRegistrar } from "./custom-resources/registrar.ts";
+import { createWebhookResolver } from "./custom-resources/resolve-webhook.ts";
+import { type ApiHandlerDeps, handleRequest } from "./handlers/api-handler.ts";
+import { tryCachedGet } from "./handlers/cached-get.ts";
+import { createDiscoveryHandler } from "./handlers/discovery/discovery-handler.ts";
+import { createWatchEncoders } from "./handlers/encoding/watch-encoder.ts";
+import { createOpenApiHandler } from "./handlers/openapi/openapi-handler.ts";
+import { createKubeletProxy } from "./handlers/subresources/kubelet-proxy.ts";
+import type { KindRegistry } from "./kinds/kind-registry.ts";
+import { createMemoryReclaimer } from "./limits/reclaim-memory.ts";
+import {
+  createInFlight,
+  createWatchLimits,
+  defaultMaxWatches,
+  type MaxWatches,
+} from "./limits/request-limits.ts";
+import { createUnreadMemory, defaultMaxUnreadBytes } from "./limits/unread-memory.ts";
+import { createServerHealth } from "./server/health.ts";
+import { createApiListener, createListenAddress, listenAlso } from "./server/http/api-listener.ts";
+import { createInProcessHandler, type InProcessHandler } from "./server/in-process/in-process-handler.ts";
+import { createApiMetrics } from "./server/metrics/request-metrics.ts";
+import { createMiddleware } from "./server/middleware.ts";
+import { createNonResourceHandler } from "./server/non-resource-handler.ts";
+import { createEventExpiry } from "./storage/event-expiry.ts";
+import { createObjectReader } from "./storage/object-reader.ts";
+import { createObjectStore } from "./storage/object-store.ts";
+import { createServiceAddresses, serviceResource } from "./storage/service-addresses.ts";
+import { loadWatchCache } from "./storage/watch-cache.ts";
 
 export interface ApiServerOptions {
   readonly store: Store;
+  /** The kinds that are served. Kinds may be added and removed while the server runs. */
+  readonly kinds: KindRegistry;
   readonly pki: Pki;
   readonly listen: { readonly host: string; readonly port: number };
   readonly features: Features;
   readonly logger: Logger;
   readonly staticTokens?: StaticTokens;
   readonly clock?: Clock;
-  /** Of the other parts of this process, in Prometheus' text format: shown behind its own. */
+  readonly limits?: ApiServerLimits;
+  /** Metrics of the other components of this process, in the Prometheus text format. Appended to the server's own. */
   readonly otherMetrics?: () => string;
+  /** Warning for writes of NetworkPolicies, if nothing in the cluster enforces them. Default: none. */
+  readonly networkPolicyWarning?: () => string | undefined;
+}
+
+export interface ApiServerLimits {
+  readonly maxWatches?: MaxWatches;
+  /** Memory for responses that clients have not read yet. */
+  readonly maxUnreadBytes?: number;
 }
 
 export interface ApiServer {
   /** `https://127.0.0.1:6443` */
   readonly url: string;
-  /** For parts of this process: the same rights and answers as over HTTPS, without it. */
-  answer: InProcessDoor["answer"];
-  /** Ends open watches and connections; the store stays open. */
+  /** Serves components of this process as the HTTPS listener would. */
+  readonly handle: InProcessHandler["handle"];
+  /**
+   * Also listens on an address that pods reach, on a free port, and publishes it as the endpoint of the `kubernetes`
+   * service. Without effect if pods reach the server's own address, which is not a loopback address.
+   */
+  listenForPods(host: string): Promise<void>;
+  /** Ends open watches and connections. The store stays open. */
   close(): Promise<void>;
 }
 
-const issuer = "https://kubernetes.default.svc.cluster.local";
-const apiAudiences = [issuer];
-
-/** Serves the API over a store. Resolves once the server is ready. */
+/** Serves the API over a store. Resolves when the server is ready. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { store, pki, clock = systemClock } = options;
-  const { host } = options.listen;
+  const { store, kinds, pki, features, staticTokens, otherMetrics, clock = systemClock } = options;
+  const { maxWatches = defaultMaxWatches, maxUnreadBytes = defaultMaxUnreadBytes } = options.limits ?? {};
   const logger = options.logger.component("apiserver");
   const stop = new AbortController();
+  const { signal } = stop;
+  const address = createListenAddress(options.listen);
 
-  const cache = await loadWatchCache({ store, clock, logger, kinds: storedKinds });
-  const registry = createRegistry({ store, cache, kindOf: storedKindOf });
-  const ticker = createMinuteTicker(clock);
-  const running = [
-    cache.run(stop.signal),
-    ticker.run(stop.signal),
-    runCompaction(store, {
-      clock,
-      signal: stop.signal,
-      onFailure: (error) => logger.warn("the store was not compacted; trying again later", { error }),
-    }),
-  ];
-  const services = registry.cache(serviceResource);
+  // Storage.
+  const cache = await loadWatchCache({ store, clock, logger, kinds });
+  const objectStore = createObjectStore({ store, cache });
+  const reader = createObjectReader({ store, cache, clock });
+  const services = objectStore.cache(serviceResource);
   const serviceAddresses = createServiceAddresses({ store, services, logger });
-  running.push(serviceAddresses.run(stop.signal));
+  const ticker = createMinuteTicker(clock);
   ticker.add(() => {
     serviceAddresses
       .repair()
       .catch((error: unknown) => logger.warn("unused service addresses were not freed", { error }));
   });
-  aggregateClusterRoles(registry, logger);
+  const eventExpiry = createEventExpiry({ objectStore, clock });
+  ticker.add(() => {
+    eventExpiry
+      .deleteExpired()
+      .catch((error: unknown) => logger.warn("events that are due were not deleted", { error }));
+  });
+  aggregateClusterRoles(objectStore, logger);
 
-  const tokens = createTokens(registry, options, clock);
-  const gatekeeper = createGatekeeper({
-    registry,
+  // Limits.
+  const inFlight = createInFlight();
+  const collect = () => collectGarbage("major");
+  const reclaimer = createMemoryReclaimer({ clock, signal, collect });
+  const watchLimits = createWatchLimits(maxWatches, reclaimer.watchClosed);
+  const memory = createUnreadMemory({ clock, maxBytes: maxUnreadBytes });
+
+  const running = [
+    cache.run(signal),
+    serviceAddresses.run(signal),
+    ticker.run(signal),
+    memory.run(signal),
+    runCompaction(store, {
+      clock,
+      signal,
+      onFailure: (error) => logger.warn("the store was not compacted; trying again later", { error }),
+    }),
+  ];
+
+  // Authentication, authorization, admission.
+  const tokens = createServiceAccountTokens({ objectStore, key: pki.serviceAccountKey, staticTokens, clock });
+  const { apiAudiences, authenticate: authenticateToken } = tokens;
+  const requestAuthorizer = createRequestAuthorizer({
+    objectStore,
     clock,
     logger,
-    authenticateToken: tokens.authenticate,
+    authenticateToken,
     apiAudiences,
   });
-  const { authorize, rbac, rbacSource } = gatekeeper;
-  const admit = createAdmission({
-    registry,
-    serviceAddresses,
-    authorize,
-    rulesFor: rbac.rulesFor,
-    source: rbacSource,
-  });
+  const { decide: authorize, rbac, rbacSource } = requestAuthorizer;
+  const escalation = { authorize, rulesFor: rbac.rulesFor, source: rbacSource };
+  const admission = createAdmissionChain(createBuiltInPlugins({ objectStore, serviceAddresses, escalation }));
+  const review = createReviews({ authorize, rbac, authenticateToken, apiAudiences, clock });
+
+  // Handlers.
+  const health = createServerHealth(store);
   const metrics = createApiMetrics({
     watchers: () =>
-      storedKinds.reduce((sum, { resource }) => sum + registry.cache(resource).watcherCount(), 0),
+      cache.kinds().reduce((sum, { resource }) => sum + objectStore.cache(resource).watcherCount(), 0),
+    limits: { inFlight, watchLimits, memory },
     objects: () =>
-      storedKinds.map(({ resource }) => ({
+      cache.kinds().map(({ resource }) => ({
         resource: resource.plural,
-        count: registry.cache(resource).size(),
+        count: objectStore.cache(resource).size(),
       })),
-    otherMetrics: options.otherMetrics,
+    otherMetrics,
   });
-  const health = createHealth(store);
+  const handleNonResource = createNonResourceHandler({
+    discovery: createDiscoveryHandler({ kinds, serverAddress: address.hostPort }),
+    openApi: createOpenApiHandler({ kinds }),
+    openId: tokens.openIdDocuments(address.url),
+    metrics,
+    health,
+  });
+  const handler: ApiHandlerDeps = {
+    objectStore,
+    reader,
+    clock,
+    features,
+    kinds,
+    admission,
+    rootCa: pki.authority.cert,
+    networkPolicyWarning: options.networkPolicyWarning,
+    everyMinute: ticker.add,
+    watchEncoderFor: createWatchEncoders(clock),
+    tokens: tokens.issuing,
+    review,
+    handleNonResource,
+  };
+  const registrar = createRegistrar({
+    objectStore,
+    kinds,
+    clock,
+    logger,
+    resolveWebhook: createWebhookResolver(objectStore),
+    deleteObjects: (kind) => deleteAllObjects(handler, kind),
+  });
+  await registrar.load();
+  running.push(registrar.run(signal));
+  const proxy = createKubeletProxy({
+    kubelet: { cert: pki.kubeletClient.cert, key: pki.kubeletClient.key, allowLoopback: address.isLoopback },
+    admission,
+    getPod: async (namespace, name) =>
+      (await objectStore.get({ resource: podKind.resource, namespace, name })).parse() as Pod,
+    getNode: async (name) =>
+      (await objectStore.get({ resource: nodeKind.resource, namespace: "", name })).parse() as Node,
+    getService: async (namespace, name) =>
+      (await objectStore.get({ resource: serviceKind.resource, namespace, name })).parse() as Service,
+    getEndpoints: async (namespace, name) =>
+      (await objectStore.get({ resource: endpointsKind.resource, namespace, name })).parse() as Endpoints,
+  });
 
-  const proxy = createProxy(registry, pki, host);
-  const answering = {
+  // Listeners.
+  const middleware = createMiddleware({
     logger,
     metrics,
-    answer: (request: ApiRequest) => answerRequest(handler, request),
-    answerAtOnce: (request: Pick<ApiRequest, "info" | "query" | "headers">) => answerAtOnce(handler, request),
-  };
+    kinds,
+    inFlight,
+    watchLimits,
+    proxy,
+    tryCachedGet: (request) => tryCachedGet(handler, request),
+    handleRequest: (request) => handleRequest(handler, request),
+  });
   const listener = createApiListener({
-    ...answering,
     tls: { cert: pki.serving.cert, key: pki.serving.key, ca: pki.authority.cert },
-    admitCaller: gatekeeper.admitCaller,
+    logger,
+    kinds,
+    authenticateAndAuthorize: requestAuthorizer.authenticateAndAuthorize,
+    middleware,
+    memory,
     proxy,
   });
-  const door = createInProcessDoor({
-    ...answering,
-    admitUser: gatekeeper.admitUser,
-    goesToKubelet: (info) => proxy(info) !== undefined,
+  const inProcess = createInProcessHandler({
+    kinds,
+    authorize: requestAuthorizer.authorize,
+    middleware,
+    memory,
   });
+
   const stopListening = stoppable(listener);
+  const otherListeners: (() => Promise<void>)[] = [];
   async function close(): Promise<void> {
     stop.abort();
-    door.close();
-    await stopListening();
+    inProcess.close();
+    await Promise.all([stopListening(), ...otherListeners.map((closeListener) => closeListener())]);
     await Promise.all(running);
   }
 
-  // Nobody can ask before the handler is there: requests come in later turns of the event loop.
-  let handler: ApiHandlerDeps;
   try {
-    const port = await listen(listener, options.listen);
-    const url = `https://${formatHost(host)}:${port}`;
-    handler = {
-      registry,
-      reader: createObjectReader({ store, cache, clock, kindOf: storedKindOf }),
-      clock,
-      features: options.features,
-      strategyFor,
-      admit,
-      companions: ({ kind, metadata }) =>
-        kind === "Namespace" ? namespaceDefaults(metadata.name ?? "", pki.authority.cert) : [],
-      everyMinute: ticker.add,
-      issueToken: (request, ref) => handleToken({ ...tokens.issuing, admit }, request, ref),
-      review: createReviews({ authorize, rbac, authenticateToken: tokens.authenticate, apiAudiences, clock }),
-      page: createPages({
-        discovery: createDiscoveryHandler({ serverAddress: `${formatHost(host)}:${port}` }),
-        openApi: createOpenApiHandler(),
-        openId: tokens.openId(url),
-        metrics,
-        ...health.checks,
-      }),
-    };
-    await bootstrapCluster(handler, { port, advertised: advertisedAddress(host) });
-    keepApiService(handler, port, logger);
+    await address.listen(listener);
+    const { port, advertised } = address;
+    let reachedAt: ServerAddress = { port, advertised };
+    await bootstrapCluster(handler, reachedAt);
+    keepApiService(handler, () => reachedAt, logger);
     health.setReady();
+    const url = address.url();
     logger.info("serving", { url });
-    return { url, answer: door.answer, close };
+    return {
+      url,
+      handle: inProcess.handle,
+      async listenForPods(host) {
+        if (!address.isLoopback) return;
+        const pods = await listenAlso(listener, host);
+        otherListeners.push(pods.close);
+        reachedAt = { port: pods.port, advertised: host };
+        await writeApiEndpoints(handler, reachedAt);
+        logger.info("serving pods", { address: `${host}:${pods.port}` });
+      },
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** Service account tokens: who a token is for, new ones, and what others need to check them. */
-function createTokens(registry: Registry, { pki, staticTokens }: ApiServerOptions, { now }: Clock) {
-  const key = signingKeyOf(pki.serviceAccountKey);
-  const objects = createTokenObjects(registry);
-  return {
-    authenticate: createTokenAuthenticator({
-      issuer,
-      apiAudiences,
-      keys: [key],
-      objects: boundObjects(objects),
-      ...(staticTokens && { staticTokens }),
-      now,
-    }),
-    issuing: { issuer, apiAudiences, key, objects, newId: randomUUID, now },
-    openId: (server: string): ReadonlyMap<string, () => object> =>
-      new Map([
-        [openidConfigurationPath, () => openidConfiguration({ issuer, server })],
-        [jwksPath, () => jwks([key])],
-      ]),
-  };
+/** Calls subscribers once a minute with one timer, instead of a timer for each of thousands of watches. */
+interface MinuteTicker {
+  add(callback: () => void): () => void;
+  run(signal: AbortSignal): Promise<void>;
 }
 
-function createHealth(store: Store) {
-  let ready = false;
-  const ping: HealthCheck = { name: "ping", check: async () => {} };
-  const storeCheck: HealthCheck = { name: "store", check: async () => void (await store.currentRevision()) };
-  const bootstrap: HealthCheck = {
-    name: "poststarthook/bootstrap",
-    check: async () => {
-      if (!ready) throw new Error("the cluster's own objects are still being written");
+function createMinuteTicker(clock: Clock): MinuteTicker {
+  const callbacks = new Set<() => void>();
+  return {
+    add(callback) {
+      callbacks.add(callback);
+      return () => callbacks.delete(callback);
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        await clock.sleep(60_000, signal).catch(() => {});
+        if (signal.aborted) return;
+        for (const callback of callbacks) callback();
+      }
     },
   };
-  return {
-    checks: { live: [ping, storeCheck], ready: [ping, storeCheck, bootstrap] },
-    setReady: () => {
-      ready = true;
-    },
-  };
-}
-
-/** Clusters of one machine have their kubelets on loopback; a server that others reach must not be led there. */
-function createProxy(registry: Registry, { kubeletClient }: Pki, host: string) {
-  const pods = findResource("", "v1", "pods") as Resource;
-  const nodes = findResource("", "v1", "nodes") as Resource;
-  return createKubeletProxy({
-    kubelet: { cert: kubeletClient.cert, key: kubeletClient.key, allowLoopback: isLoopback(host) },
-    getPod: async (namespace, name) =>
-      (await registry.get({ resource: pods, namespace, name })).parse() as Pod,
-    getNode: async (name) => (await registry.get({ resource: nodes, namespace: "", name })).parse() as Node,
-  });
-}
-
-function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EADDRINUSE") return reject(error);
-      reject(
-        new Error(
-          `port ${port} of ${host} is in use by another process; choose another with --listen ${host}:PORT`,
-          { cause: error },
-        ),
-      );
-    });
-    server.listen({ host, port, backlog: 4_096 }, () => {
-      server.removeAllListeners("error");
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-}
-
-/** Where pods reach a server that listens there; undefined when only this machine's own processes can. */
-function advertisedAddress(host: string): string | undefined {
-  if (isLoopback(host)) return undefined;
-  if (host !== "0.0.0.0" && host !== "::") return host;
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return all.find(({ internal, family }) => !internal && family === "IPv4")?.address;
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
-}
-
-/** An address as it stands in a URL; all addresses of the machine are reached at the loopback one. */
-function formatHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -1,24 +1,24 @@
 import { homedir } from "node:os";
 import type { Command, Option } from "commander";
-import { featureGates } from "../api/feature-gates.ts";
-import { configurationFields } from "../kubelet/configuration/configuration-fields.ts";
+import { featureGates } from "../api/meta/feature-gates.ts";
+import { configurationFields } from "../kubelet/config/configuration-fields.ts";
 import { runtimeConfigFields } from "../runtime/runtime-config.ts";
-import { buildProgram } from "./build-program.ts";
+import { buildProgram } from "./commands.ts";
 
-/** The text of docs/configuration.md: whatever can be set, from where the code reads it. */
+/** Generates docs/configuration.md from the options, fields and feature gates in the code. */
 export async function configurationReference(): Promise<string> {
   const program = await buildProgram(() => true);
   return [
     "# Configuration",
-    "Generated from the code by `node scripts/generate-configuration-reference.mjs`; a test fails when it is out of date.",
-    "Exit codes of every command: 0 done, 1 failed, 2 wrong usage. `NO_COLOR` switches colours off.",
+    "Generated from the code by `node scripts/generate-configuration-reference.mjs`; `npm run check` fails if it is stale.",
+    "Exit codes of every command: 0 success, 1 failure, 2 invalid usage. `NO_COLOR` turns colors off.",
     "## Commands and their options",
     ...program.commands.flatMap((command) => commandSection(command, "kindling")),
     ...configFileSection(),
-    "## The kubelet's fields",
-    "In the file of `kindling kubelet --config` (`apiVersion: kubelet.config.k8s.io/v1beta1`, `kind: KubeletConfiguration`), or under `kubeletConfig` in that of `kindling up --config`, where `port` is 0 unless set.",
+    "## Fields of the kubelet",
+    "In the file of `kindling kubelet --config` (`apiVersion: kubelet.config.k8s.io/v1beta1`, `kind: KubeletConfiguration`), or under `kubeletConfig` in the file of `kindling up --config`, where the default of `port` is 0.",
     table(
-      ["field", "type", "default", "meaning"],
+      ["field", "type", "default", "description"],
       configurationFields.map((field) => [
         code(field.name),
         field.type,
@@ -26,18 +26,18 @@ export async function configurationReference(): Promise<string> {
         field.meaning,
       ]),
     ),
-    "## The runtime's fields",
-    "In the file of `kindling runtime --config`, or under `runtimeConfig` in that of `kindling up --config`.",
+    "## Fields of the runtime",
+    "In the file of `kindling runtime --config`, or under `runtimeConfig` in the file of `kindling up --config`.",
     table(
-      ["field", "meaning"],
+      ["field", "description"],
       runtimeConfigFields.map(({ name, meaning }) => [code(name), meaning]),
     ),
-    "## The monitor's fields",
-    "[monitor.md](monitor.md) has the file of `kindling monitor --config`.",
+    "## Fields of the monitor",
+    "[monitor.md](monitor.md) describes the file of `kindling monitor --config`.",
     "## Feature gates",
-    "Switched with `--feature-gates Name=true,Other=false` or with `featureGates` in a file.",
+    "Set them with `--feature-gates Name=true,Other=false` or with `featureGates` in a configuration file.",
     table(
-      ["gate", "stage", "default", "read by", "what it does"],
+      ["gate", "stage", "default", "read by", "description"],
       featureGates.map((gate) => [
         code(gate.name) + ("alias" in gate ? ` (also ${code(gate.alias)})` : ""),
         gate.stage,
@@ -62,7 +62,7 @@ function commandSection(command: Command, above: string): string[] {
   return [
     `### ${code([usage, ...words].join(" "))}`,
     capitalized(command.description()),
-    ...(options.length > 0 ? [table(["option", "default", "meaning"], options.map(optionRow))] : []),
+    ...(options.length > 0 ? [table(["option", "default", "description"], options.map(optionRow))] : []),
     ...command.commands.flatMap((child) => commandSection(child, usage)),
   ];
 }
@@ -78,14 +78,14 @@ function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
   if (defaultValueDescription) return code(defaultValueDescription);
   if (defaultValue === undefined || defaultValue === false) return "";
   const text = typeof defaultValue === "string" ? defaultValue : JSON.stringify(defaultValue);
-  // The same text on every machine.
+  // Independent of the user's home directory.
   return code(text.replace(homedir(), "~"));
 }
 
 function configFileSection(): string[] {
   return [
     "## The file of `kindling up --config`",
-    "YAML. Every option of `kindling up` can stand in it, by its name in camel case: `--data-dir` is `dataDir`. What the command line says goes before what the file says. Paths are seen from where the file is; lists and mappings stand where the command line has commas.",
+    "YAML file with any options of `kindling up`, by their names in camel case: `--data-dir` is `dataDir`. The command line takes precedence. Paths are relative to the file. Comma-separated options are lists or mappings in the file.",
     `\`\`\`yaml
 dataDir: ./cluster
 listen: 127.0.0.1:6443

@@ -1,25 +1,30 @@
 import { CommanderError } from "commander";
 import { messageOf } from "../lib/message-of.ts";
-import { buildProgram } from "./build-program.ts";
+import { buildProgram } from "./commands.ts";
+import type { ProgramName } from "./options/command-context.ts";
+import { AlreadyReportedError, UsageError } from "./options/command-errors.ts";
 import { printable } from "./printer/terminal-text.ts";
-import { ToldError } from "./told-error.ts";
-import { UsageError } from "./usage-error.ts";
+import { stopWhenOutputCloses } from "./run/closed-output.ts";
 
 /** Exit codes that scripts rely on. */
 const exitCode = { done: 0, failed: 1, usage: 2 } as const;
 
-/** Runs one command line and answers with its exit code. */
-export async function runCli(args: readonly string[]): Promise<number> {
-  // As kubectl and crictl have it: what is set to nothing is not set.
+/** Runs one command line and returns its exit code. */
+export async function runCli(
+  args: readonly string[],
+  programName: ProgramName = "kindling",
+): Promise<number> {
+  // Like kubectl and crictl: an empty variable counts as unset.
   for (const name of ["KUBECONFIG", "CONTAINER_RUNTIME_ENDPOINT"])
     if (process.env[name] === "") delete process.env[name];
+  stopWhenOutputCloses();
   try {
     const named = args.filter((arg) => !arg.startsWith("-"));
     const wanted = named[0] === "help" ? named[1] : named[0];
-    const program = await buildProgram((name) => name === wanted);
+    const program = await buildProgram((name) => name === wanted, programName);
     if (args.length === 0) program.help();
     const first = args[0] === "help" ? args[1] : args[0];
-    // Else whoever asks for help about a command that is not there gets that of all, without a word about it.
+    // Otherwise help for an unknown command would show the general help without an error.
     const isUnknown =
       first !== undefined &&
       !first.startsWith("-") &&
@@ -28,9 +33,11 @@ export async function runCli(args: readonly string[]): Promise<number> {
     return exitCode.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
-    if (error instanceof ToldError) return exitCode.failed;
-    // It may repeat the words of a registry or a pod.
-    console.error(`kindling: ${printable(messageOf(error))}`);
+    if (error instanceof AlreadyReportedError) return exitCode.failed;
+    // The message can contain text from a registry or a pod.
+    console.error(
+      `${programName === "kubectl" ? "kubectl why" : programName}: ${printable(messageOf(error))}`,
+    );
     return error instanceof UsageError ? exitCode.usage : exitCode.failed;
   }
 }

@@ -1,87 +1,141 @@
+import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
+import type { Features } from "../api/meta/feature-gates.ts";
 import {
   localVolumesUser,
   serviceAccountGroups,
   serviceAccountUsername,
-} from "../apiserver/auth/user-info.ts";
-import type { Client } from "../client/client.ts";
-import { createClient } from "../client/create-client.ts";
+} from "../apiserver/request/user-info.ts";
+import { addressRange } from "../apiserver/storage/service-claims.ts";
+import type { Client } from "../client/api/client.ts";
+import { createClient } from "../client/api/create-client.ts";
+import { type LeaderElectionOptions, runWhileLeader } from "../client/leader-election/leader-election.ts";
 import { runControllers } from "../controllers/controller-manager.ts";
+import { upstreamLease } from "../controllers/shared/controller-names.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { createLimiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
-import { createMetrics, type Metrics } from "../lib/metrics.ts";
+import { createMetrics, type Metrics } from "../lib/metrics/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
-import { closeAfter, closeInTurn } from "./close-in-turn.ts";
+import { dataDirPaths } from "./data-dir/data-dir-paths.ts";
+import { closeAfter, closeInTurn } from "./host/close-in-turn.ts";
+import { type ClusterDns, clusterDnsAddress } from "./parts/cluster-dns.ts";
 import {
   type ControlPlane,
   type ControlPlaneOptions,
   type Subject,
   startControlPlane,
-} from "./control-plane.ts";
-import { dataDirPaths } from "./data-dir/data-dir-paths.ts";
-import { type ClusterMonitor, type DashboardOptions, startClusterMonitor } from "./monitor.ts";
-import { type NodeOptions, type RunningNode, startNode } from "./node.ts";
+} from "./parts/control-plane.ts";
+import { type ClusterMonitor, type DashboardOptions, startClusterMonitor } from "./parts/monitor.ts";
+import { type NodeOptions, type RunningNode, startNode } from "./parts/node.ts";
+import type { ClusterProxy, ServiceProxyOptions } from "./parts/service-proxy.ts";
 
 export interface ClusterOptions
   extends ControlPlaneOptions,
-    Pick<NodeOptions, "runtime" | "ephemeral" | "runtimeConfig" | "kubeletConfig"> {
+    Pick<NodeOptions, "runtime" | "ephemeral" | "runtimeConfig" | "kubeletConfig" | "adoptSandboxes"> {
   readonly nodes: number;
-  /** With it the cluster has a monitor, whose page is there. */
+  /** DNS of the cluster. Default: none. Nodes of a simulated runtime have its address but no server. */
+  readonly dns?: { readonly clusterDomain: string };
+  /** Service proxy of the node. Default: none. Nodes of a simulated runtime never have one. */
+  readonly serviceProxy?: ServiceProxyOptions;
+  /** Enables the monitor with its dashboard at this address. */
   readonly dashboard?: DashboardOptions;
 }
 
 export interface Cluster extends Pick<ControlPlane, "url" | "kubeconfig" | "stopServing" | "serveAgain"> {
   readonly nodes: readonly RunningNode[];
-  /** The address of the page, where there is one. */
+  /** URL of the dashboard. Undefined without a monitor. */
   readonly dashboard: string | undefined;
-  /** Ends everything but the containers, and those too where they are ephemeral. */
+  /** Stops all parts. Containers keep running unless they are ephemeral. */
   close(): Promise<void>;
 }
 
-/** A node that starts has several files and sockets open: thousands of them at once would be too many. */
+/** Warning for writes of NetworkPolicies: no part of the cluster enforces them. */
+const notEnforced =
+  "NetworkPolicies are stored but not enforced in this cluster: pods accept all connections";
+
+/** Maximum number of nodes that start concurrently, because each opens several files and sockets. */
 const startingAtOnce = 50;
 
-/** All parts in one process. Its nodes are ready, or soon will be, when this resolves. */
-export async function startCluster(given: ClusterOptions): Promise<Cluster> {
-  // One part that fails ends the start of all, as does whoever does not want the cluster any more.
+/** Starts all parts of a cluster in this process. Resolves when its nodes are registered. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const { dataDir, store, features, logger, clock, dashboard } = options;
+  const paths = dataDirPaths(dataDir);
+  // A failing part or the abort signal stops the start of all parts.
   const failed = new AbortController();
-  const signal = given.signal ? AbortSignal.any([given.signal, failed.signal]) : failed.signal;
+  const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
   setMaxListeners(0, signal);
-  const options: ClusterOptions = { ...given, signal };
-  const { dataDir } = options;
   const metrics = createMetrics();
-  const controlPlane = startControlPlane({ ...options, otherMetrics: metrics.text });
+  const startingControlPlane = startControlPlane({
+    dataDir,
+    store,
+    listen: options.listen,
+    features,
+    kinds: options.kinds,
+    logger,
+    kubeconfig: options.kubeconfig,
+    limits: options.limits,
+    staticTokens: options.staticTokens,
+    clock,
+    otherMetrics: metrics.text,
+    networkPolicyWarning: () => notEnforced,
+    signal,
+  });
+  let startingDns: Promise<ClusterDns | undefined> = Promise.resolve(undefined);
   const names = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
   const inTurn = createLimiter(startingAtOnce);
-  const starting = names.map((name) =>
+  const startingNodes = names.map((name) =>
     inTurn(() => {
       signal.throwIfAborted();
-      return startNode({ ...options, name, dataDir: join(dataDirPaths(dataDir).nodes, name), controlPlane });
+      return startNode({
+        name,
+        dataDir: join(paths.nodes, name),
+        controlPlane: startingControlPlane,
+        runtime: options.runtime,
+        runtimeConfig: options.runtimeConfig,
+        ephemeral: options.ephemeral,
+        features,
+        kubeletConfig: options.kubeletConfig,
+        clusterDomain: options.dns?.clusterDomain,
+        clusterDns: async () => (await startingDns)?.addresses ?? [],
+        adoptSandboxes: options.adoptSandboxes,
+        clock,
+        logger,
+        signal,
+      });
     }),
   );
-  const components = controlPlane.then((started) => [
-    startScheduler(started, { ...options, metrics }),
-    startControllers(started, { ...options, metrics }),
+  const startingComponents = startingControlPlane.then((controlPlane) => [
+    startScheduler({ controlPlane, logger, clock, metrics }),
+    startControllers({ controlPlane, dataDir, logger, clock, features, metrics }),
   ]);
+  const startingProxy = startProxy({ ...options, signal }, { startingControlPlane, startingNodes, metrics });
+  startingDns = startDns(options, { startingControlPlane, startingNodes, startingProxy, metrics });
   let monitor: ClusterMonitor | undefined;
-  // Also what is only just starting when another part fails.
+  // Includes parts that are still starting when another one fails.
   const close = () =>
     closeInTurn(
       async () => monitor?.close(),
-      () => endEach([components], (started) => Promise.all(started.map((component) => component.stop()))),
-      () => endEach(starting, (node) => node.close()),
-      () => endEach([controlPlane], (served) => served.close()),
+      () => endEach([startingComponents], (parts) => Promise.all(parts.map((part) => part.stop()))),
+      () => endEach([startingDns], async (dns) => dns?.close()),
+      () => endEach(startingNodes, (node) => node.close()),
+      // After the nodes, whose network may have removed what the rules belong to.
+      () =>
+        endEach([startingProxy], async (proxy) => proxy?.stop({ removeRules: options.ephemeral ?? false })),
+      () => endEach([startingControlPlane], (controlPlane) => controlPlane.close()),
     );
   try {
-    // Together: whichever fails first is the one to be told of.
-    const [served, nodes] = await Promise.all([controlPlane, Promise.all(starting)]);
-    const { url, kubeconfig, stopServing, serveAgain } = served;
-    const { dashboard } = options;
-    // Behind all else: nobody waits for it.
-    if (dashboard) monitor = await startClusterMonitor(served, { ...options, dashboard });
+    // Started concurrently: the first failure is reported.
+    const [controlPlane, nodes] = await Promise.all([startingControlPlane, Promise.all(startingNodes)]);
+    // Started last, because no other part depends on it.
+    if (dashboard) {
+      const directory = paths.monitor;
+      monitor = await startClusterMonitor({ controlPlane, dashboard, directory, store, clock, logger });
+    }
     signal.throwIfAborted();
+    const { url, kubeconfig, stopServing, serveAgain } = controlPlane;
     return { url, kubeconfig, nodes, dashboard: monitor?.url, stopServing, serveAgain, close };
   } catch (error) {
     const isStop = signal.aborted;
@@ -90,7 +144,82 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
   }
 }
 
-/** Waits for what is starting, and ends what has started; what has failed is known already. */
+/**
+ * Starts the service proxy of a cluster whose node runs containers. A failure is logged: pods work without services.
+ */
+async function startProxy(
+  options: ClusterOptions,
+  parts: {
+    readonly startingControlPlane: Promise<ControlPlane>;
+    readonly startingNodes: readonly Promise<RunningNode>[];
+    readonly metrics: Metrics;
+  },
+): Promise<ClusterProxy | undefined> {
+  const { serviceProxy, runtime, dataDir, clock, logger } = options;
+  if (!serviceProxy || serviceProxy.backend === "off" || runtime.kind === "simulated") return undefined;
+  if (serviceProxy.backend === "auto") {
+    const { proxyProblem } = await import("../proxy/choose-backend.ts");
+    const problem = await proxyProblem();
+    if (problem) {
+      logger.info(`services are not reachable: ${problem}`);
+      return undefined;
+    }
+  }
+  const started = await Promise.all([parts.startingControlPlane, parts.startingNodes[0]]).catch(
+    () => undefined,
+  );
+  const [controlPlane, node] = started ?? [];
+  // A cluster whose other parts fail does not start.
+  if (!controlPlane || !node) return undefined;
+  try {
+    const { startServiceProxy } = await import("./parts/service-proxy.ts");
+    const { metrics } = parts;
+    return await startServiceProxy({
+      ...serviceProxy,
+      dataDir,
+      controlPlane,
+      node,
+      metrics,
+      clock,
+      logger,
+      serviceSubnet: addressRange,
+    });
+  } catch (error) {
+    logger.error("cannot start the service proxy: services are not reachable", { error });
+    return undefined;
+  }
+}
+
+/**
+ * Starts the DNS server of a cluster whose services are reachable. A failure is logged: pods then use the DNS servers of the
+ * node.
+ */
+async function startDns(
+  { dns, runtime, kubeletConfig, clock, logger }: ClusterOptions,
+  parts: {
+    readonly startingControlPlane: Promise<ControlPlane>;
+    readonly startingNodes: readonly Promise<RunningNode>[];
+    readonly startingProxy: Promise<ClusterProxy | undefined>;
+    readonly metrics: Metrics;
+  },
+): Promise<ClusterDns | undefined> {
+  if (!dns) return undefined;
+  if (runtime.kind === "simulated") return { addresses: [clusterDnsAddress], close: async () => {} };
+  try {
+    if (!(await parts.startingProxy)) return undefined;
+    const [controlPlane, node] = await Promise.all([parts.startingControlPlane, parts.startingNodes[0]]);
+    if (!node) return undefined;
+    const { startClusterDns } = await import("./parts/start-cluster-dns.ts");
+    const resolvConf = kubeletConfig?.resolvConf || "/etc/resolv.conf";
+    const { metrics } = parts;
+    return await startClusterDns({ ...dns, controlPlane, node, resolvConf, metrics, clock, logger });
+  } catch (error) {
+    logger.error("cannot start the DNS server: pods use the DNS servers of the node", { error });
+    return undefined;
+  }
+}
+
+/** Waits for parts that are starting and closes them; failed parts are ignored. */
 async function endEach<T>(parts: readonly Promise<T>[], end: (part: T) => Promise<unknown>): Promise<void> {
   const settled = await Promise.allSettled(parts);
   const ended = await Promise.allSettled(
@@ -99,28 +228,35 @@ async function endEach<T>(parts: readonly Promise<T>[], end: (part: T) => Promis
   for (const part of ended) if (part.status === "rejected") throw part.reason;
 }
 
-type ComponentOptions = ClusterOptions & { readonly metrics: Metrics };
-
 interface Component {
   stop(): Promise<void>;
 }
 
-/** A part that knows the API only, under a name of its own there, until it is stopped. */
+interface ComponentOptions {
+  readonly controlPlane: ControlPlane;
+  readonly logger: Logger;
+  readonly clock: Clock | undefined;
+  readonly metrics: Metrics;
+}
+
+interface RunDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Runs a part that only uses the API, as its own user, until it is stopped. */
 function startComponent(
-  controlPlane: ControlPlane,
-  {
-    name,
-    user,
-    logger,
-    clock = systemClock,
-  }: Pick<ClusterOptions, "logger" | "clock"> & { readonly name: string; readonly user: Subject },
-  run: (deps: { client: Client; clock: Clock; logger: Logger }, signal: AbortSignal) => Promise<void>,
+  name: string,
+  user: Subject,
+  { controlPlane, logger, clock = systemClock }: Omit<ComponentOptions, "metrics">,
+  run: (deps: RunDeps, signal: AbortSignal) => Promise<void>,
 ): Component {
   const client = createClient({ transport: controlPlane.connect(user), userAgent: `kindling-${name}` });
   const stopping = new AbortController();
   const component = logger.component(name);
   const running = run({ client, clock, logger: component }, stopping.signal).catch((error) => {
-    // Before it is stopped it ends only by a fault of its own; what runs goes on without it.
+    // It ends before it is stopped only because of an error; the other parts continue.
     if (!stopping.signal.aborted) component.error(`the ${name} failed`, { error });
   });
   return {
@@ -132,26 +268,56 @@ function startComponent(
   };
 }
 
-function startScheduler(controlPlane: ControlPlane, { logger, clock, metrics }: ComponentOptions): Component {
+function startScheduler(options: ComponentOptions): Component {
   const user = { commonName: "system:kube-scheduler" };
-  return startComponent(controlPlane, { name: "scheduler", user, logger, clock }, (deps, signal) =>
-    createScheduler({ ...deps, metrics }).run(signal),
+  const { metrics } = options;
+  return startComponent("scheduler", user, options, ({ client, clock, logger }, signal) =>
+    createScheduler({ client, clock, logger, metrics }).run(signal),
   );
 }
 
+/**
+ * Election with the lease of upstream's controller manager, so that one that is started in addition waits. The identity
+ * is derived from the data directory: a cluster that was killed reuses its lease immediately.
+ */
+function controllerElection(
+  dataDir: string,
+  { client, logger }: { readonly client: Client; readonly logger: Logger },
+): LeaderElectionOptions {
+  const directory = createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 16);
+  return {
+    client,
+    namespace: "kube-system",
+    name: upstreamLease,
+    identity: `${hostname()}_${directory}`,
+    // System time, because other processes do not use a clock that tests control.
+    clock: systemClock,
+    monotonicMs: () => performance.now(),
+    // Longer than the default, because other managers are rare and a stalled machine should not stop the controllers.
+    leaseDurationMs: 60_000,
+    renewDeadlineMs: 40_000,
+    retryPeriodMs: 5_000,
+    onOtherHolder: (holder) =>
+      logger.warn(
+        `the controllers of this cluster do not run: ${holder} holds the lease kube-system/${upstreamLease}, so another controller manager is at work; stop it to have them run here`,
+      ),
+    logger,
+  };
+}
+
 function startControllers(
-  controlPlane: ControlPlane,
-  { dataDir, logger, clock, features, metrics }: ComponentOptions,
+  options: ComponentOptions & { readonly dataDir: string; readonly features: Features },
 ): Component {
-  // As upstream's: one user that sees everything, and for each controller an account with just its rights.
+  const { controlPlane, dataDir, features, metrics } = options;
+  // As upstream: one user that may read everything, and for each controller a service account with its own permissions.
   const user = { commonName: "system:kube-controller-manager" };
-  return startComponent(controlPlane, { name: "controllers", user, logger, clock }, async (deps, signal) => {
+  return startComponent("controllers", user, options, async ({ client, clock, logger }, signal) => {
     const clients: Client[] = [];
     const connect = (subject: Subject) => {
       const transport = controlPlane.connect(subject);
-      const client = createClient({ transport, userAgent: "kindling-controllers" });
-      clients.push(client);
-      return client;
+      const connected = createClient({ transport, userAgent: "kindling-controllers" });
+      clients.push(connected);
+      return connected;
     };
     const clientAs = (account: string) =>
       connect({
@@ -160,11 +326,19 @@ function startControllers(
       });
     const classCreator = connect({ commonName: localVolumesUser });
     const localVolumes = { directory: resolve(dataDirPaths(dataDir).volumes), classCreator };
-    const parts = { ...deps, clientAs, metrics, features, rootCa: controlPlane.ca, localVolumes };
+    const rootCa = controlPlane.ca;
     try {
-      await runControllers(parts, signal);
+      await runWhileLeader(
+        controllerElection(dataDir, { client, logger }),
+        (leading) =>
+          runControllers(
+            { client, clientAs, clock, logger, features, rootCa, localVolumes, metrics },
+            leading,
+          ),
+        signal,
+      );
     } finally {
-      for (const client of clients) client.close();
+      for (const connected of clients) connected.close();
     }
   });
 }

@@ -1,16 +1,16 @@
 import { rm } from "node:fs/promises";
-import type { Merged } from "../client/merge-kubeconfig.ts";
+import type { Merged } from "../client/kubeconfig/merge-kubeconfig.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
-import { closeAfter, closeInTurn } from "./close-in-turn.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 import { openDataDir } from "./data-dir/open-data-dir.ts";
-import { mergeAccess, unmergeAccess } from "./merge-access.ts";
-import { unmountBelow } from "./unmount-below.ts";
+import { closeAfter, closeInTurn } from "./host/close-in-turn.ts";
+import { unmountBelow } from "./host/unmount-below.ts";
+import { mergeAccess, unmergeAccess } from "./parts/merge-access.ts";
 
 export interface UpOptions extends ClusterOptions {
-  /** The directory was made for this run and goes with it. */
+  /** Whether the directory was created for this run and is removed at its end. */
   readonly temporary?: boolean;
-  /** Also put the access into this kubeconfig. */
+  /** Kubeconfig into which the access is merged. */
   readonly merge?: { readonly into: string; readonly makeCurrent: boolean };
 }
 
@@ -19,8 +19,8 @@ export interface Up extends Cluster {
 }
 
 /**
- * A cluster in a data directory of its own, with a note there of who runs it. When its signal aborts a start, that
- * ends as a stop does, and the signal's reason is thrown.
+ * Starts a cluster in its own data directory and records the running process there. If the signal aborts the start, the
+ * parts are stopped and the reason of the signal is thrown.
  */
 export async function startUp(options: UpOptions): Promise<Up> {
   const { dataDir, temporary = false, ephemeral = false, runtime, store, merge, logger, signal } = options;
@@ -49,10 +49,10 @@ export async function startUp(options: UpOptions): Promise<Up> {
   const close = () => closeInTurn(async () => cluster?.close(), directory.release, removeTemporary, unmerge);
 
   async function mergeInto(into: string, { kubeconfig }: Cluster): Promise<Merged> {
-    // Noted first: a kill in between must not leave an entry that nobody knows of.
+    // Recorded first, so that a kill in between does not leave an unknown entry.
     await directory.update({ mergedInto: [...new Set([...directory.record.mergedInto, into])] });
     const makeCurrent = merge?.makeCurrent ?? false;
-    // Whoever else changes the file is not waited for any longer than the start is.
+    // Waiting for the lock of the file ends with the start.
     const clock: Clock = { ...systemClock, sleep: (ms) => systemClock.sleep(ms, signal) };
     return mergeAccess({ dataDir, kubeconfig, into, makeCurrent, clock });
   }
@@ -66,7 +66,7 @@ export async function startUp(options: UpOptions): Promise<Up> {
     signal?.throwIfAborted();
     return { ...cluster, ...(merged && { merged }), close };
   } catch (error) {
-    // A cluster that was stopped while it started has thrown the reason, or what it could not close.
+    // A cluster that was stopped while starting has thrown the reason, or an error from closing.
     const isStop = signal?.aborted === true && (cluster !== undefined || error === signal.reason);
     return closeAfter(isStop ? signal.reason : error, { isStop, close });
   }

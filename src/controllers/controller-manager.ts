@@ -1,68 +1,77 @@
 import { setMaxListeners } from "node:events";
-import type { Client } from "../client/client.ts";
-import { createEventRecorder, type RunningEventRecorder } from "../client/event-recorder.ts";
+import type { Client } from "../client/api/client.ts";
+import { createEventRecorder, type RunningEventRecorder } from "../client/events/event-recorder.ts";
 import { runDeploymentController } from "./deployment/deployment-controller.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
-import { createDryRunClient } from "./dry-run-client.ts";
 import { runEndpointSliceController } from "./endpoint-slice/endpoint-slice-controller.ts";
+import { runEndpointSliceMirroringController } from "./endpoint-slice-mirroring/endpoint-slice-mirroring-controller.ts";
 import { runEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { runGarbageCollector } from "./garbage-collector/garbage-collector.ts";
-import { createInformers } from "./informers.ts";
 import { runNamespaceController } from "./namespace/namespace-controller.ts";
 import { runNodeLifecycleController } from "./node-lifecycle/node-lifecycle-controller.ts";
 import { runTaintEvictionController } from "./node-lifecycle/taint-eviction-controller.ts";
 import { runPersistentVolumeController } from "./persistent-volume/persistent-volume-controller.ts";
 import { runPodGcController } from "./pod-gc/pod-gc-controller.ts";
 import { runReplicaSetController } from "./replica-set/replica-set-controller.ts";
-import type { ControllerContext } from "./run-controller.ts";
 import { runServiceAccountController } from "./service-account/service-account-controller.ts";
+import { type ControllerName, controllerNames } from "./shared/controller-names.ts";
+import { createDryRunClient } from "./shared/dry-run-client.ts";
+import { createInformers } from "./shared/informers.ts";
+import type { ControllerContext } from "./shared/run-controller.ts";
 import { runStatefulSetController } from "./stateful-set/stateful-set-controller.ts";
 
 interface ControllerEntry {
-  /** The service account in kube-system that upstream has for it, with the rights that it needs and no others. */
+  /** Service account in kube-system with the permissions of this controller, named as upstream. */
   readonly account: string;
-  /** Until the signal aborts. Asks for its informers before it first waits. */
+  /** Runs until the signal aborts. Requests its informers synchronously, before the informers start. */
   run(context: ControllerContext, signal: AbortSignal): Promise<void>;
 }
 
-/** Every controller, in the order in which they start. */
-const controllers: readonly ControllerEntry[] = [
-  { account: "statefulset-controller", run: runStatefulSetController },
-  { account: "replicaset-controller", run: runReplicaSetController },
-  { account: "deployment-controller", run: runDeploymentController },
-  { account: "disruption-controller", run: runDisruptionController },
-  { account: "pod-garbage-collector", run: runPodGcController },
-  { account: "node-controller", run: runNodeLifecycleController },
-  { account: "node-controller", run: runTaintEvictionController },
-  { account: "endpoint-controller", run: runEndpointsController },
-  { account: "endpointslice-controller", run: runEndpointSliceController },
-  { account: "generic-garbage-collector", run: runGarbageCollector },
-  { account: "namespace-controller", run: runNamespaceController },
-  { account: "persistent-volume-binder", run: runPersistentVolumeController },
-  { account: "service-account-controller", run: runServiceAccountController },
-];
+const controllers: Readonly<Record<ControllerName, ControllerEntry>> = {
+  "statefulset-controller": { account: "statefulset-controller", run: runStatefulSetController },
+  "replicaset-controller": { account: "replicaset-controller", run: runReplicaSetController },
+  "deployment-controller": { account: "deployment-controller", run: runDeploymentController },
+  "disruption-controller": { account: "disruption-controller", run: runDisruptionController },
+  "pod-garbage-collector-controller": { account: "pod-garbage-collector", run: runPodGcController },
+  "node-lifecycle-controller": { account: "node-controller", run: runNodeLifecycleController },
+  "taint-eviction-controller": { account: "node-controller", run: runTaintEvictionController },
+  "endpoints-controller": { account: "endpoint-controller", run: runEndpointsController },
+  "endpointslice-controller": { account: "endpointslice-controller", run: runEndpointSliceController },
+  "endpointslice-mirroring-controller": {
+    account: "endpointslicemirroring-controller",
+    run: runEndpointSliceMirroringController,
+  },
+  "garbage-collector-controller": { account: "generic-garbage-collector", run: runGarbageCollector },
+  "namespace-controller": { account: "namespace-controller", run: runNamespaceController },
+  "persistentvolume-binder-controller": {
+    account: "persistent-volume-binder",
+    run: runPersistentVolumeController,
+  },
+  "serviceaccount-controller": { account: "service-account-controller", run: runServiceAccountController },
+};
 
 export interface ControllersOptions
   extends Pick<ControllerContext, "clock" | "logger" | "features" | "rootCa" | "localVolumes" | "metrics"> {
-  /** Lists and watches everything. Without `clientAs` it is also what every controller acts with. */
+  /** Client that may list and watch every resource. Without `clientAs`, controllers also write with it. */
   readonly client: Client;
-  /** For a controller, as its service account in kube-system. */
+  /** Returns a client for a controller's service account in kube-system. */
   readonly clientAs?: (account: string) => Client;
-  /** Says what would be done, and does nothing. */
+  /** Controllers to run. Defaults to all. */
+  readonly enabled?: ReadonlySet<ControllerName>;
+  /** Logs the writes that would be made instead of making them. */
   readonly dryRun?: boolean;
 }
 
-/** All controllers, until the signal aborts; one that fails ends them all. */
+/** Runs the enabled controllers until the signal aborts or one of them fails. */
 export async function runControllers(options: ControllersOptions, signal: AbortSignal): Promise<void> {
-  const { client: reader, clientAs, dryRun = false, localVolumes, ...parts } = options;
-  const { clock, logger } = parts;
+  const { client: reader, clientAs, enabled, dryRun = false, clock, logger } = options;
   const actor = (account: string) => {
     const client = clientAs?.(account) ?? reader;
     return dryRun ? createDryRunClient(client, logger) : client;
   };
   const informers = createInformers({ client: reader, clock, logger });
   const stopping = new AbortController();
-  // Every informer, queue and recorder listens to it: many listeners are no leak here.
+  // Every informer, queue and recorder adds a listener, so that many of them are not a leak.
   setMaxListeners(0, stopping.signal);
   const stop = () => stopping.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
@@ -72,13 +81,17 @@ export async function runControllers(options: ControllersOptions, signal: AbortS
   function contextOf(account: string): ControllerContext {
     const client = actor(account);
     return {
-      ...parts,
-      // Directories are made without asking any client.
-      ...(!dryRun && { localVolumes }),
       client,
       clientAs: actor,
       reader,
+      clock,
+      logger,
+      features: options.features,
       informers,
+      rootCa: options.rootCa,
+      // Directories of volumes are created without a client, so a dry-run client would not prevent it.
+      localVolumes: dryRun ? undefined : options.localVolumes,
+      metrics: options.metrics,
       recorder(component) {
         const recorder = createEventRecorder({ client, clock, logger, component, writers: 4 });
         recorders.push(recorder);
@@ -87,7 +100,10 @@ export async function runControllers(options: ControllersOptions, signal: AbortS
     };
   }
 
-  const running = controllers.map(({ account, run }) => run(contextOf(account), stopping.signal));
+  const running = controllerNames
+    .filter((name) => enabled?.has(name) ?? true)
+    .map((name) => controllers[name])
+    .map(({ account, run }) => run(contextOf(account), stopping.signal));
   const watching = informers.run(stopping.signal);
   const recording = recorders.map((recorder) => recorder.run(stopping.signal));
   try {

@@ -1,17 +1,21 @@
 import { Client, credentials } from "@grpc/grpc-js";
 import { callServerStream, callUnary } from "../lib/grpc-call.ts";
+import { clientOptions, socketAddress } from "./client-options.ts";
+import { type ContentStore, createContentStore } from "./content-store.ts";
 import { ImageServiceService, RuntimeServiceService } from "./generated/cri.ts";
 
-/** A runtime on the other end of a unix socket: ours, containerd, CRI-O. Failures are grpc-js errors. */
+/** Client of a CRI runtime on a unix socket: Kindling, containerd or CRI-O. Failures are grpc-js errors. */
 export interface CriClient {
   readonly runtime: ServiceClient<RuntimeServiceService>;
   readonly images: ServiceClient<ImageServiceService>;
+  /** Content store on the same socket, if the runtime is containerd. */
+  readonly contentStore?: ContentStore;
   close(): void;
 }
 
 interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Two minutes unless told, as kubelets have it; only for calls with one answer. */
+  /** Timeout of unary calls. Default: two minutes, as in the kubelet. */
   readonly timeoutMs?: number;
 }
 
@@ -35,30 +39,15 @@ interface AnyMethod {
 }
 
 const defaultTimeoutMs = 120_000;
-/** CRI's own limit: what a list of everything on a node, or the output of one ExecSync, may take. */
-const maxMessageBytes = 16 * 1_024 * 1_024;
-
-/** `unix:///run/x.sock` or the bare path. Connects with the first call. */
+/** Creates a client for `unix:///run/x.sock` or a path. Connects on the first call. */
 export function connectCri(endpoint: string): CriClient {
-  const client = new Client(socketAddress(endpoint), credentials.createInsecure(), {
-    "grpc.max_receive_message_length": maxMessageBytes,
-    "grpc.max_send_message_length": maxMessageBytes,
-    // A runtime that was just started or restarted: look again soon.
-    "grpc.initial_reconnect_backoff_ms": 100,
-    "grpc.max_reconnect_backoff_ms": 3_000,
-  });
+  const client = new Client(socketAddress(endpoint), credentials.createInsecure(), clientOptions);
   return {
     runtime: serviceClient(client, RuntimeServiceService),
     images: serviceClient(client, ImageServiceService),
+    contentStore: createContentStore(client),
     close: () => client.close(),
   };
-}
-
-/** The address as grpc-js wants it. */
-export function socketAddress(endpoint: string): string {
-  const path = endpoint.replace(/^unix:(\/\/)?/, "");
-  if (!path.startsWith("/")) throw new Error(`${endpoint}: write it unix:///path/to/socket`);
-  return `unix:${path}`;
 }
 
 function serviceClient<Service extends Readonly<Record<string, AnyMethod>>>(

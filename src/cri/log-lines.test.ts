@@ -19,13 +19,13 @@ describe("createCriLogLines", () => {
     expect(write(chunks)).toBe(expected);
   });
 
-  it("cuts lines that are too long, and none that just fit", () => {
+  it("splits only lines above the maximum length", () => {
     const full = "x".repeat(maxLineBytes);
     expect(write([`${full}\n`])).toBe(`T stdout F ${full}\n`);
     expect(write([`${full}y\n`])).toBe(`T stdout P ${full}\nT stdout F y\n`);
   });
 
-  it("loses and adds nothing, however the bytes are cut", () => {
+  it("keeps all bytes for any chunking", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 50 })), (chunks) => {
         const text = chunks.join("");

@@ -1,16 +1,16 @@
-/** The longest line CRI's log format carries in one piece; longer ones come as parts tagged P, the last one F. */
+/** Maximum line length of a CRI log entry; longer lines are split into parts tagged P and a last one tagged F. */
 export const maxLineBytes = 16 * 1024;
 
 const newline = 10;
 
 export interface CriLogLines {
-  /** What to append to the log for these bytes. Times are the kubelet's: RFC 3339 in UTC. */
+  /** Returns the bytes to append to the log. Times are in RFC 3339 format and UTC. */
   push(chunk: Buffer, time: string): Buffer;
-  /** The stream has ended: what has come of an unfinished line. */
+  /** Returns the unfinished line at the end of the stream. */
   end(time: string): Buffer;
 }
 
-/** Turns a stream's bytes into lines of CRI's log: `<time> <stream> <P|F> <content>\n`. Bytes pass unchanged. */
+/** Converts output into CRI log lines: `<time> <stream> <P|F> <content>\n`. Content is unchanged. */
 export function createCriLogLines(stream: "stdout" | "stderr"): CriLogLines {
   let pending: Buffer = Buffer.alloc(0);
 
@@ -32,7 +32,7 @@ export function createCriLogLines(stream: "stdout" | "stderr"): CriLogLines {
           rest = rest.subarray(maxLineBytes);
         } else break;
       }
-      // A copy: the caller's buffer may be used again.
+      // Copied, because the caller may reuse its buffer.
       pending = Buffer.from(rest);
       return Buffer.concat(parts);
     },

@@ -2,37 +2,42 @@ import { expect, test } from "vitest";
 import { meterBySize, type ReportGranularity, requestedGranularity, withDefaults } from "./report-meter.ts";
 
 const time: ReportGranularity = { kind: "time", intervalMs: 1_000 };
-const heard = { offset: 50, allowance: 3, atMs: 1_000 };
+const reported = { offset: 50, allowance: 3, atMs: 1_000 };
 
 test.each([
-  ["below the interval, however long", heard, { offset: 149, now: 99_999 }, { kind: "quiet", meter: heard }],
   [
-    "at the interval",
-    heard,
+    "no report below the interval",
+    reported,
+    { offset: 149, now: 99_999 },
+    { kind: "quiet", meter: reported },
+  ],
+  [
+    "a report at the interval",
+    reported,
     { offset: 150, now: 1_000 },
     { kind: "report", meter: { offset: 150, allowance: 2, atMs: 1_000 } },
   ],
   [
-    "after a server that began again",
-    heard,
+    "no report after a restarted download",
+    reported,
     { offset: 20, now: 1_000 },
-    { kind: "quiet", meter: { ...heard, offset: 20 } },
+    { kind: "quiet", meter: { ...reported, offset: 20 } },
   ],
   [
-    "too many: later",
-    { ...heard, allowance: 0.5 },
+    "a postponed report above the rate limit",
+    { ...reported, allowance: 0.5 },
     { offset: 500, now: 1_000 },
     { kind: "postpone", waitMs: 13 },
   ],
   [
-    "and then",
-    { ...heard, allowance: 0.5 },
+    "a report after the delay",
+    { ...reported, allowance: 0.5 },
     { offset: 600, now: 1_025 },
     { kind: "report", meter: { offset: 600, allowance: 0.5, atMs: 1_025 } },
   ],
   [
-    "after a long time",
-    { ...heard, allowance: 0 },
+    "a full allowance after a long time",
+    { ...reported, allowance: 0 },
     { offset: 600, now: 9e9 },
     { kind: "report", meter: { offset: 600, allowance: 31, atMs: 9e9 } },
   ],

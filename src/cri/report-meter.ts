@@ -1,15 +1,16 @@
+// Clauses: 3542-2
 import type { PullImageWithProgressRequest } from "./generated/cri.ts";
 
-/** When the caller of a pull wants to hear of it. */
+/** Granularity of the progress reports of a pull. */
 export type ReportGranularity =
   | { readonly kind: "time"; readonly intervalMs: number }
   | { readonly kind: "size"; readonly intervalBytes: number }
   | { readonly kind: "none" };
 
-/** What an interval of 0 asks for. */
+/** Intervals that replace 0. */
 const defaultIntervals = { timeMs: 60_000, sizeBytes: 2 ** 30 } as const;
 
-/** What a request asks for, with the runtime's intervals where it leaves them open; undefined for a type that is none. */
+/** Granularity requested by a client, with default intervals; undefined for an unknown type. */
 export function requestedGranularity({
   granularityType,
   interval,
@@ -27,7 +28,7 @@ export function requestedGranularity({
   }
 }
 
-/** The granularity with the runtime's intervals in the place of zeros. */
+/** Replaces intervals of 0 by the runtime's defaults. */
 export function withDefaults(granularity: ReportGranularity): ReportGranularity {
   if (granularity.kind === "time" && granularity.intervalMs <= 0) {
     return { kind: "time", intervalMs: defaultIntervals.timeMs };
@@ -38,7 +39,7 @@ export function withDefaults(granularity: ReportGranularity): ReportGranularity 
   return granularity;
 }
 
-/** What the caller of a pull has heard of its bytes, and how many more reports it may have at this moment. */
+/** Reported bytes of a pull, and the current allowance of further reports. */
 export interface SizeMeter {
   readonly offset: number;
   readonly allowance: number;
@@ -47,27 +48,27 @@ export interface SizeMeter {
 
 export type SizeDecision =
   | { readonly kind: "quiet" | "report"; readonly meter: SizeMeter }
-  /** It is due, but there were too many: to be looked at again then. */
+  /** A report is due, but the rate limit is exceeded: check again after the delay. */
   | { readonly kind: "postpone"; readonly waitMs: number };
 
 /**
- * A report costs the runtime a quarter of a millisecond. Whatever interval is asked for, a byte even, more than these
- * are not sent: together 1 % of a core.
+ * Maximum rate of reports, regardless of the requested interval. A report takes a quarter of a millisecond, so this limits
+ * them to 1 % of a core.
  */
 const reportsPerMs = 40 / 1_000;
-/** At once, before that counts: short pulls are told of in full. */
+/** Burst size, so that short pulls are reported completely. */
 const maxAllowance = 32;
 
 export function startSizeMeter(now: number): SizeMeter {
   return { offset: 0, allowance: maxAllowance, atMs: now };
 }
 
-/** Whether a caller that asks for a report each so many bytes is due one. */
+/** Decides whether a report by size is due. */
 export function meterBySize(
   meter: SizeMeter,
   { intervalBytes, offset, now }: { intervalBytes: number; offset: number; now: number },
 ): SizeDecision {
-  // A server that began again from the start took back what it had sent.
+  // A download that restarted from the beginning.
   if (offset < meter.offset) return { kind: "quiet", meter: { ...meter, offset } };
   if (offset - meter.offset < intervalBytes) return { kind: "quiet", meter };
   const grown = Math.max(0, now - meter.atMs) * reportsPerMs;

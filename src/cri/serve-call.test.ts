@@ -4,7 +4,7 @@ import { silentLogger } from "../lib/logger.ts";
 import { ContainerEventResponse, RuntimeServiceService } from "./generated/cri.ts";
 import { type CallContext, serveCalls } from "./serve-call.ts";
 
-test("a stream waits for a reader that is slow, and leaves nothing behind each time", async () => {
+test("a stream waits for a slow reader without accumulating listeners", async () => {
   let listeners = 0;
   const { getContainerEvents } = serveCalls(
     RuntimeServiceService,

@@ -9,7 +9,7 @@ import {
 } from "@grpc/grpc-js";
 import type { Logger } from "../lib/logger.ts";
 
-// Between grpc-js and the calls: promises, async iterables, an AbortSignal for a caller that went away.
+// Adapts grpc-js to promises, async iterables and an AbortSignal for cancelled calls.
 
 export interface CallContext {
   readonly signal: AbortSignal;
@@ -20,7 +20,7 @@ export type StreamRpc<Request, Response> = (
   context: CallContext,
 ) => AsyncIterable<Response>;
 
-/** Which calls a service can have; for `satisfies`. */
+/** Call table of a service, for `satisfies`. */
 export type ServiceCalls<Service> = { readonly [Name in keyof Service]?: CallOf<Service[Name]> };
 
 type CallOf<Method> = Method extends {
@@ -33,7 +33,7 @@ type CallOf<Method> = Method extends {
     : UnaryRpc<Request, Response>
   : never;
 
-/** Calls of any service, by the names its definition has. */
+/** Calls of any service, by method name. */
 export type CallTable = Readonly<Record<string, AnyCall | undefined>>;
 type AnyCall = UnaryRpc<never, unknown> | StreamRpc<never, unknown>;
 export type ServiceDefinition = Readonly<
@@ -42,12 +42,12 @@ export type ServiceDefinition = Readonly<
 
 interface ServeOptions {
   readonly logger: Logger;
-  /** The one place where errors become gRPC statuses. */
+  /** Converts errors to gRPC statuses. */
   toStatus(error: unknown): Failure;
 }
 type Failure = Pick<StatusObject, "code" | "details">;
 
-/** For `server.addService`. What is not in the table answers UNIMPLEMENTED. */
+/** Creates handlers for `server.addService`. Missing calls respond with UNIMPLEMENTED. */
 export function serveCalls(
   service: ServiceDefinition,
   calls: CallTable,
@@ -91,10 +91,10 @@ function serveStream(
     const signal = signalOf(call);
     try {
       const messages = rpc(requestOf(call), { signal });
-      if (!(Symbol.asyncIterator in messages)) throw new Error(`${name} does not answer with a stream`);
+      if (!(Symbol.asyncIterator in messages)) throw new Error(`${name} does not return a stream`);
       for await (const message of messages) {
         if (call.write(message)) continue;
-        // The reader is slow: wait for it instead of piling up, unless it is gone.
+        // The client reads slowly: wait for it instead of buffering, unless it has disconnected.
         const hasRead = await once(call, "drain", { signal }).then(
           () => true,
           () => false,
@@ -110,15 +110,15 @@ function serveStream(
   };
 }
 
-/** What a definition's own deserializer made is what that definition's call takes: the names tie them together. */
+/** The request has the type of the call, because both come from the same method definition. */
 function requestOf(call: { readonly request: unknown }): never {
   return call.request as never;
 }
 
-/** Aborts when the caller cancels, its deadline passes, or its connection breaks. */
+/** Aborts when the client cancels, its deadline passes, or the connection fails. */
 function signalOf(call: Pick<ServerUnaryCall<unknown, unknown>, "on">): AbortSignal {
   const controller = new AbortController();
-  call.on("cancelled", () => controller.abort(new Error("the caller went away")));
+  call.on("cancelled", () => controller.abort(new Error("the client cancelled the call")));
   return controller.signal;
 }
 

@@ -1,39 +1,38 @@
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import type { Features } from "../api/feature-gates.ts";
-import type { Client } from "../client/client.ts";
-import { createEventRecorder } from "../client/event-recorder.ts";
-import { createInformer } from "../client/informer.ts";
+import type { Features } from "../api/meta/feature-gates.ts";
+import type { Client } from "../client/api/client.ts";
+import { createEventRecorder } from "../client/events/event-recorder.ts";
+import { createInformer } from "../client/informers/informer.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { type BackoffPolicy, retry } from "../lib/backoff.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { createMetrics } from "../lib/metrics.ts";
-import { openPodCgroups } from "./cgroup/open-pod-cgroups.ts";
-import { readCgroupDriver } from "./cgroup/read-cgroup-driver.ts";
-import type { KubeletConfiguration } from "./configuration/kubelet-configuration.ts";
-import { readMachineFacts } from "./container/read-machine-facts.ts";
-import { createStartupNotes } from "./container/startup-notes.ts";
-import { createImagePuller } from "./image/create-image-puller.ts";
+import { createMetrics } from "../lib/metrics/metrics.ts";
+import { openPodCgroups, readCgroupDriver } from "./cgroups/open-pod-cgroups.ts";
+import type { KubeletConfiguration } from "./config/kubelet-configuration.ts";
+import { readMachineFacts } from "./containers/read-machine-facts.ts";
+import { createImagePuller } from "./images/image-puller.ts";
+import { logsDirectoryOf, podsDirectory } from "./model/pod-paths.ts";
+import { createReferencedObjects } from "./model/referenced-objects.ts";
+import { createStartupCheckpoints } from "./model/startup-checkpoints.ts";
 import { createNodeStatusUpdater } from "./node/node-status-updater.ts";
-import { shutdownRejection } from "./node/plan-shutdown.ts";
 import { readMachine } from "./node/read-machine.ts";
-import { nodeView } from "./node-view.ts";
-import { createPodAdmission } from "./pod/create-pod-admission.ts";
-import { createPodObserver } from "./pod-observer.ts";
-import { createPodSource } from "./pod-source.ts";
-import { createPodWorkers, type PodWorkers } from "./pod-workers.ts";
-import { createProber } from "./probe/create-prober.ts";
-import { createHandlers } from "./probe/handler/create-handlers.ts";
-import type { ProbeHandler } from "./probe/handler/probe-handler.ts";
-import { createProbeMetrics } from "./probe/probe-metrics.ts";
-import { createReferencedObjects } from "./referenced-objects.ts";
-import { serveNode } from "./server/serve-node.ts";
+import { openOwnership } from "./ownership/open-ownership.ts";
+import { createPodAcceptance } from "./pods/accept-pod.ts";
+import { createNodeView } from "./pods/node-view.ts";
+import { createPodObserver } from "./pods/pod-observer.ts";
+import { createPodSource } from "./pods/pod-source.ts";
+import { createPodWorkers } from "./pods/pod-workers.ts";
+import { createSyncLoop } from "./pods/sync-loop.ts";
+import { createWorkerFactory } from "./pods/worker-factory.ts";
+import { createProber } from "./probes/create-prober.ts";
+import { createHandlers } from "./probes/handler/create-handlers.ts";
+import type { ProbeHandler } from "./probes/handler/probe-handler.ts";
+import { createProbeMetrics } from "./probes/probe-metrics.ts";
+import { serveNode } from "./server/kubelet-server.ts";
 import { createStatusWriter } from "./status/status-writer.ts";
-import { createSyncLoop } from "./sync-loop.ts";
-import { type BeforeVolume, createPodVolumes } from "./volume/create-pod-volumes.ts";
-import type { Mounter } from "./volume/mounter.ts";
-import { createWorkerFactory } from "./worker-factory.ts";
+import type { Mounter } from "./volumes/mounter.ts";
+import { type BeforeVolume, createPodVolumes } from "./volumes/pod-volumes.ts";
 
 export interface KubeletOptions {
   readonly client: Client;
@@ -43,134 +42,174 @@ export interface KubeletOptions {
   readonly config: KubeletConfiguration;
   readonly features: Features;
   readonly version: string;
-  /** Instead of the machine's own addresses. */
+  /** Adopts sandboxes that this kubelet did not create, instead of refusing to start. */
+  readonly adoptSandboxes?: boolean;
+  /** Overrides the addresses of the machine. */
   readonly nodeIps?: readonly string[];
-  /** Signs the certificates by which callers of the kubelet's server are known. */
+  /** CA that signs client certificates for the kubelet's server. */
   readonly clientCa?: string;
-  /** The machine's own unless told. */
+  /** Mounts volumes. Defaults to the mounts of this machine. */
   readonly mounter?: Mounter;
-  /** For a node without containers: what answers probes there, and what volumes wait for before they are set up. */
+  /** Answers probes on a node without containers. Defaults to real probes. */
   readonly probeHandler?: ProbeHandler;
+  /** Delays or fails the setup of volumes on a node without containers. */
   readonly beforeVolume?: BeforeVolume;
+  /** Addresses of the cluster's DNS servers where the configuration has none. May wait for their start. */
+  readonly clusterDns?: () => Promise<readonly string[]>;
   readonly logger: Logger;
   readonly clock?: Clock;
 }
 
 const runtimePolicy: BackoffPolicy = { initialMs: 50, maxMs: 2_000, factor: 2, resetAfterMs: 60_000 };
 
-/** Puts the parts together: sources of pods above, the runtime below, one worker for each pod in between. */
+/** Creates the parts of a kubelet, each after the parts that it uses. */
 export async function createKubeletParts(options: KubeletOptions, signal: AbortSignal) {
   const { client, cri, nodeName, config, features, logger, clock = systemClock, dataDir } = options;
-  const podsDir = join(dataDir, "pods");
+  const { nodeIps, mounter, beforeVolume, clientCa } = options;
+  const podsDir = podsDirectory(dataDir);
   await mkdir(podsDir, { recursive: true, mode: 0o750 });
-  const common = { client, cri, clock, logger, features, config };
   const [machine, machineFacts, runtime] = await Promise.all([
     readMachine({ dataDir }),
     readMachineFacts(),
-    retry(() => askRuntime(cri, config, signal), {
+    retry(() => readRuntimeInfo(cri, config, signal), {
       policy: runtimePolicy,
       clock,
       signal,
-      onFailure: (error) => logger.warn("the runtime does not answer yet", { error }),
+      onFailure: (error) => logger.warn("the container runtime does not respond yet, retrying", { error }),
     }),
   ]);
 
+  // Comes first: a kubelet must not touch the sandboxes of another kubelet.
+  const adopt = options.adoptSandboxes ?? false;
+  const ownership = await openOwnership({ client, cri, nodeName, dataDir, adopt, clock, logger }, signal);
+
   let shuttingDown = false;
+  const isShuttingDown = () => shuttingDown;
   const recorder = createEventRecorder({ client, component: "kubelet", host: nodeName, clock, logger });
-  const node = nodeView({
-    inApi: () => nodeStatus.node(),
-    nodeName,
-    nodeIps: options.nodeIps,
-    machine,
-    machineFacts,
-  });
-  const objects = createReferencedObjects(common);
+  const node = createNodeView({ nodeName, nodeIps, machine, machineFacts });
+  const objects = createReferencedObjects({ client, clock, logger });
+  const services = createInformer({ client, resource: "services", clock, logger });
+  const runtimeClasses = createInformer({ client, resource: "runtimeclasses", clock, logger });
   const volumes = createPodVolumes({
-    ...common,
+    client,
+    clock,
+    logger,
     podsDir,
     objects,
-    node,
-    ...(options.mounter && { mounter: options.mounter }),
-    ...(options.beforeVolume && { beforeVolume: options.beforeVolume }),
+    node: node.get,
+    ...(mounter && { mounter }),
+    ...(beforeVolume && { beforeVolume }),
   });
-  const observer = createPodObserver({ ...common, dataDirectory: dataDir });
-  const notes = createStartupNotes({ dataDirectory: dataDir, logger });
+  const observer = createPodObserver({
+    cri,
+    isOwn: ownership.isOwn,
+    dataDirectory: dataDir,
+    clock,
+    logger,
+  });
+  const checkpoints = createStartupCheckpoints({ dataDirectory: dataDir, logger });
   const metrics = createMetrics();
   const prober = createProber({
-    ...common,
     handlers: options.probeHandler ?? createHandlers(cri),
     recorder,
-    notes,
+    checkpoints,
+    clock,
+    logger,
+    features,
     kubeletStartedAtMs: clock.now(),
     random: Math.random,
     metrics: createProbeMetrics(metrics),
-    hostIp: () => node().hostIps[0],
+    hostIp: () => node.get().hostIps[0],
   });
   const images = createImagePuller({
-    ...common,
-    nodeName,
-    recorder,
-    eventWriteMs: recorder.writeMs,
+    cri,
     getSecret: objects.getSecret,
-  });
-  const writer = createStatusWriter(common);
-  const services = createInformer({ ...common, resource: "services" });
-  const runtimeClasses = createInformer({ ...common, resource: "runtimeclasses" });
-  const cgroups = await openPodCgroups({
-    ...common,
+    recorder,
     nodeName,
-    dataDir,
-    driver: runtime.cgroups,
-    cpus: machine.cpus,
-    pods: () => workers.list(),
-  });
-  const admit = createPodAdmission({
-    workers: () => workers,
-    observer,
-    node,
+    eventWriteMs: recorder.writeMs,
     config,
-  });
-  const workers: PodWorkers = createPodWorkers({
+    features,
+    metrics,
+    isContainerd: runtime.name === "containerd",
     clock,
     logger,
-    createWorker: createWorkerFactory({
-      ...common,
+  });
+  const writer = createStatusWriter({ client, clock, logger, features });
+
+  const workers = createPodWorkers({ clock, logger });
+  const cgroups = await openPodCgroups({
+    config,
+    driver: runtime.cgroups,
+    nodeName,
+    dataDir,
+    cpus: machine.cpus,
+    pods: workers.list,
+    clock,
+    logger,
+  });
+  const reject = createPodAcceptance({
+    workers,
+    observer,
+    node: node.get,
+    refreshNode: node.refresh,
+    config,
+    isShuttingDown,
+  });
+  workers.setFactory(
+    createWorkerFactory({
+      clusterDns: async () =>
+        config.clusterDNS.length > 0 ? config.clusterDNS : ((await options.clusterDns?.()) ?? []),
+      workers,
+      client,
+      cri,
+      clock,
+      logger,
+      config,
+      features,
+      dataDir,
+      runtimeName: runtime.name,
       recorder,
-      images,
-      volumes,
-      notes,
-      observer,
-      prober,
-      writer,
+      node: node.get,
+      ownership,
       objects,
       services,
       runtimeClasses,
+      volumes,
+      observer,
+      checkpoints,
+      prober,
+      images,
+      writer,
       cgroups,
-      node,
-      runtimeName: runtime.name,
-      dataDir,
-      reject: (pod) => (shuttingDown ? shutdownRejection : admit(pod)),
+      reject,
     }),
-  });
-  const { syncFrequencyMs } = config;
-  const syncLoop = createSyncLoop({ workers, observer, syncFrequencyMs, clock });
+  );
+  const syncLoop = createSyncLoop({ workers, observer, syncFrequencyMs: config.syncFrequencyMs, clock });
   const server = await serveNode({
-    ...common,
-    ...options,
-    health: { syncloop: syncLoop.problem },
+    nodeName,
+    client,
+    cri,
+    config,
+    ...(clientCa && { clientCa }),
     workers,
     writer,
+    logsDirectory: logsDirectoryOf(dataDir),
     progress: images,
     probes: prober,
     metrics,
-    logsDirectory: join(dataDir, "logs"),
+    health: { syncloop: syncLoop.problem },
+    clock,
+    logger,
   });
   const nodeStatus = createNodeStatusUpdater({
-    ...common,
+    client,
+    cri,
+    clock,
+    logger,
     recorder,
     node: {
       name: nodeName,
-      ...(options.nodeIps && { nodeIps: options.nodeIps }),
+      ...(nodeIps && { nodeIps }),
       labels: config.nodeLabels,
       taints: config.registerWithTaints,
       maxPods: config.maxPods,
@@ -178,28 +217,38 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
       kubeletPort: server?.port ?? 0,
     },
     readMachine: () => readMachine({ dataDir }),
-    shuttingDown: () => shuttingDown,
+    shuttingDown: isShuttingDown,
+    pullProgress: images.progressSupport,
     register: config.registerNode,
     updateFrequencyMs: config.nodeStatusUpdateFrequencyMs,
     reportFrequencyMs: config.nodeStatusReportFrequencyMs,
   });
-  const pods = createInformer({ ...common, resource: "pods", fieldSelector: `spec.nodeName=${nodeName}` });
+  node.setSource(nodeStatus);
+  const fieldSelector = `spec.nodeName=${nodeName}`;
+  const pods = createInformer({ client, resource: "pods", fieldSelector, clock, logger });
   const source = createPodSource({
-    ...common,
+    client,
     pods,
     workers,
+    node: () => nodeStatus.registered,
     nodeName,
     staticPodPath: config.staticPodPath,
-    node: () => nodeStatus.registered,
+    clock,
+    logger,
   });
 
-  observer.onChange(workers.noticed);
-  prober.onChange(workers.noticed);
+  observer.onChange(workers.onStateChanged);
+  prober.onChange(workers.onStateChanged);
   volumes.onChange(workers.retryNow);
 
   return {
-    ...common,
+    client,
+    cri,
+    clock,
+    logger,
+    config,
     nodeName,
+    dataDir,
     recorder,
     objects,
     volumes,
@@ -209,23 +258,24 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
     services,
     runtimeClasses,
     cgroups,
+    ownership,
     workers,
     syncLoop,
     server,
     nodeStatus,
     source,
-    /** From now on no pod is let in, and the node says that it goes. */
+    /** Rejects all new pods and updates the node's status. */
     beginShutdown() {
       shuttingDown = true;
-      nodeStatus.lookAgain();
+      nodeStatus.updateSoon();
     },
   };
 }
 
 export type KubeletParts = Awaited<ReturnType<typeof createKubeletParts>>;
 
-/** What is asked of a runtime once, as soon as it answers. */
-async function askRuntime(cri: CriClient, config: KubeletConfiguration, signal: AbortSignal) {
+/** Reads the facts about the runtime that do not change while it runs. */
+async function readRuntimeInfo(cri: CriClient, config: KubeletConfiguration, signal: AbortSignal) {
   const { runtimeName: name } = await cri.runtime.version({ version: "0.1.0" }, { signal });
   return { name, cgroups: await readCgroupDriver(cri, { otherwise: config.cgroupDriver, signal }) };
 }

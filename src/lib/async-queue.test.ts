@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createAsyncQueue } from "./async-queue.ts";
 import { createManualClock } from "./manual-clock.ts";
 
-test("a reader gets items in order, also those pushed while it waits", async () => {
+test("yields items in order, including those pushed while the reader waits", async () => {
   const clock = createManualClock();
   const queue = createAsyncQueue<number>({ capacity: 10 });
   const seen: [number, number][] = [];
@@ -25,7 +25,7 @@ test("a reader gets items in order, also those pushed while it waits", async () 
   ]);
 });
 
-test("a full queue refuses, and takes again once read", async () => {
+test("rejects items when full, and accepts more after a read", async () => {
   const queue = createAsyncQueue<number>({ capacity: 2 });
   expect([queue.push(1), queue.push(2), queue.push(3)]).toEqual([true, true, false]);
   const reader = queue[Symbol.asyncIterator]();
@@ -34,7 +34,7 @@ test("a full queue refuses, and takes again once read", async () => {
   expect(queue.size()).toBe(2);
 });
 
-test("end lets the reader finish what is queued and refuses more", async () => {
+test("end finishes after the queued items and rejects more", async () => {
   const queue = createAsyncQueue<string>({ capacity: 5 });
   queue.push("a");
   queue.end();
@@ -44,14 +44,14 @@ test("end lets the reader finish what is queued and refuses more", async () => {
   expect(seen).toEqual(["a"]);
 });
 
-test("fail reaches the reader before what is queued", async () => {
+test("fail reaches the reader before queued items", async () => {
   const queue = createAsyncQueue<string>({ capacity: 5 });
   queue.push("a");
   queue.fail(new Error("cut"));
   await expect(queue[Symbol.asyncIterator]().next()).rejects.toThrow("cut");
 });
 
-test("undefined is an item like any other", async () => {
+test("undefined is a valid item", async () => {
   const queue = createAsyncQueue<undefined>({ capacity: 5 });
   queue.push(undefined);
   queue.end();

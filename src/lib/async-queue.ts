@@ -1,12 +1,12 @@
 /**
- * What one side pushes, the other side iterates. Bounded: `push` answers false when the reader has fallen
- * `capacity` items behind, and the owner decides what that means. For one reader.
+ * Bounded queue between one producer and one consumer. `push` returns false when `capacity` items are queued; the
+ * producer decides how to handle that.
  */
 export interface AsyncQueue<T> extends AsyncIterable<T> {
   push(item: T): boolean;
-  /** The reader gets what is queued, then ends. */
+  /** Ends the iteration after the queued items. */
   end(): void;
-  /** The reader gets the error at once; what is queued is dropped. */
+  /** Fails the iteration immediately; queued items are dropped. */
   fail(error: unknown): void;
   size(): number;
 }
@@ -15,7 +15,7 @@ type Ending = { kind: "open" } | { kind: "ended" } | { kind: "failed"; error: un
 
 export function createAsyncQueue<T>(options: { capacity: number }): AsyncQueue<T> {
   let items: T[] = [];
-  // Reads advance an index instead of shifting: a shift of a long array costs its length.
+  // Advances an index instead of shifting, which costs O(n) for a long array.
   let head = 0;
   let ending: Ending = { kind: "open" };
   let wake: (() => void) | undefined;

@@ -11,7 +11,7 @@ describe("backOff", () => {
       failuresAt: [0, 10, 40, 130],
       delays: [10, 30, 90, 100],
     },
-    { name: "starts again after a quiet time", failuresAt: [0, 10, 1_011], delays: [10, 30, 10] },
+    { name: "restarts after a time without failures", failuresAt: [0, 10, 1_011], delays: [10, 30, 10] },
     { name: "keeps growing at exactly the reset time", failuresAt: [0, 1_000], delays: [10, 30] },
   ];
   test.each(cases)("$name", ({ failuresAt, delays }) => {
@@ -24,7 +24,7 @@ describe("backOff", () => {
   });
 });
 
-test("backoffRemainingMs counts down to zero and stays there", () => {
+test("backoffRemainingMs counts down to zero", () => {
   const state = { delayMs: 30, failedAt: 100 };
   expect([100, 120, 130, 500].map((now) => backoffRemainingMs(state, now))).toEqual([30, 10, 0, 0]);
   expect(backoffRemainingMs(undefined, 5)).toBe(0);
@@ -47,7 +47,7 @@ describe("retry", () => {
     expect(attemptsAt).toEqual([0, 10, 40, 130]);
   });
 
-  test("an abort ends the wait with the signal's reason", async () => {
+  test("aborting ends the delay with the signal's reason", async () => {
     const clock = createManualClock();
     const abort = new AbortController();
     const failures: number[] = [];

@@ -4,7 +4,7 @@ export interface BackoffPolicy {
   initialMs: number;
   maxMs: number;
   factor: number;
-  /** A failure after this long without one starts again from `initialMs`. */
+  /** A failure after this time without failures restarts from `initialMs`. */
   resetAfterMs: number;
 }
 
@@ -13,7 +13,7 @@ export interface BackoffState {
   failedAt: number;
 }
 
-/** The state after one more failure. Pure: the caller keeps the state. */
+/** Computes the state after another failure. */
 export function backOff(
   policy: BackoffPolicy,
   previous: BackoffState | undefined,
@@ -25,7 +25,7 @@ export function backOff(
   return { delayMs: Math.min(previous.delayMs * policy.factor, policy.maxMs), failedAt: now };
 }
 
-/** How long a retry still has to wait; 0 when it may run. */
+/** Remaining back-off; 0 when a retry may run. */
 export function backoffRemainingMs(state: BackoffState | undefined, now: number): number {
   return state ? Math.max(0, state.failedAt + state.delayMs - now) : 0;
 }
@@ -34,11 +34,11 @@ export interface RetryOptions {
   policy: BackoffPolicy;
   clock: Clock;
   signal: AbortSignal;
-  /** Called before each wait, for the log. */
+  /** Called before each delay, for logging. */
   onFailure?: (error: unknown, delayMs: number) => void;
 }
 
-/** Runs `attempt` until it succeeds, waiting longer after each failure, or until the signal aborts. */
+/** Runs `attempt` with back-off until it succeeds or the signal aborts. */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { policy, clock, signal, onFailure } = options;
   let state: BackoffState | undefined;

@@ -1,18 +1,18 @@
 import { expect, test, vi } from "vitest";
 import { systemClock } from "./clock.ts";
 
-test("the system clock's sleep ends at once when its signal aborts", async () => {
+test("sleep of the system clock rejects when its signal aborts", async () => {
   const abort = new AbortController();
   const asleep = systemClock.sleep(3_600_000, abort.signal);
   abort.abort(new Error("stopped"));
   await expect(asleep).rejects.toThrow("stopped");
 });
 
-test("the system clock's sleep resolves", async () => {
+test("sleep of the system clock resolves", async () => {
   await expect(systemClock.sleep(0)).resolves.toBeUndefined();
 });
 
-test.each([2 ** 31, 40 * 24 * 3_600_000])("%d ms are waited for", async (ms) => {
+test.each([2 ** 31, 40 * 24 * 3_600_000])("waits for %d ms", async (ms) => {
   vi.useFakeTimers();
   try {
     const asleep = Promise.race([systemClock.sleep(ms), systemClock.sleep(Number.POSITIVE_INFINITY)]);

@@ -1,4 +1,4 @@
-/** Time as an argument: whatever reads or waits for time takes a Clock, so that tests can move it. */
+/** Source of time. Code that reads the time or waits takes a Clock, so that tests can control it. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -6,8 +6,8 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A timer that is set for longer goes off at once. */
-const longestTimerMs = 2 ** 31 - 1;
+/** Longest delay of a Node.js timer; longer ones fire immediately. */
+const maxTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -18,11 +18,11 @@ export const systemClock: Clock = {
       const wait = (leftMs: number) => {
         timer = setTimeout(
           () => {
-            if (leftMs > longestTimerMs) return wait(leftMs - longestTimerMs);
+            if (leftMs > maxTimerMs) return wait(leftMs - maxTimerMs);
             signal?.removeEventListener("abort", onAbort);
             resolve();
           },
-          Math.min(leftMs, longestTimerMs),
+          Math.min(leftMs, maxTimerMs),
         );
       };
       const onAbort = () => {

@@ -1,8 +1,8 @@
-/** What somebody who wrote `name` may have meant: the nearest of the known ones, if it is near at all. */
+/** Finds the known name closest to a misspelled one, if any is similar. */
 export function closestName(name: string, known: readonly string[]): string | undefined {
   const written = name.toLowerCase();
   let best: string | undefined;
-  // A third of the letters may be wrong, but no more than three.
+  // Up to a third of the letters may differ, but no more than three.
   let bestDistance = Math.min(3, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
@@ -15,7 +15,7 @@ export function closestName(name: string, known: readonly string[]): string | un
   return best;
 }
 
-/** Letters to insert, remove or replace. */
+/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 0; i < a.length; i++) {

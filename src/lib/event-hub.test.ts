@@ -9,22 +9,22 @@ async function readAll<T>(events: AsyncIterable<T>): Promise<T[]> {
   return seen;
 }
 
-test("a subscriber hears what comes after it, in order, until it leaves", async () => {
+test("delivers events to a subscriber in order until it unsubscribes", async () => {
   const hub = createEventHub<number>({ capacity: 10, overflow });
   const leaving = new AbortController();
   hub.publish(0);
-  expect(hub.listened()).toBe(false);
+  expect(hub.hasSubscribers()).toBe(false);
   const events = hub.subscribe(leaving.signal);
-  expect(hub.listened()).toBe(true);
+  expect(hub.hasSubscribers()).toBe(true);
   hub.publish(1);
   hub.publish(2);
   leaving.abort();
   hub.publish(3);
-  expect(hub.listened()).toBe(false);
+  expect(hub.hasSubscribers()).toBe(false);
   expect(await readAll(events)).toEqual([1, 2]);
 });
 
-test("who falls behind is cut off, the others are not", async () => {
+test("disconnects only the subscriber that falls behind", async () => {
   const hub = createEventHub<number>({ capacity: 2, overflow });
   const slow = hub.subscribe(new AbortController().signal);
   for (let i = 0; i < 3; i++) hub.publish(i);
@@ -35,8 +35,8 @@ test("who falls behind is cut off, the others are not", async () => {
   expect(await readAll(other)).toEqual([3]);
 });
 
-test("a signal that has already aborted hears nothing", async () => {
+test("delivers nothing to an aborted subscriber", async () => {
   const hub = createEventHub<number>({ capacity: 2, overflow });
   expect(await readAll(hub.subscribe(AbortSignal.abort()))).toEqual([]);
-  expect(hub.listened()).toBe(false);
+  expect(hub.hasSubscribers()).toBe(false);
 });

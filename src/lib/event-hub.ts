@@ -1,19 +1,19 @@
 import { type AsyncQueue, createAsyncQueue } from "./async-queue.ts";
 
-/** Everyone who listens hears everything from then on. Who falls too far behind is cut off and has to list again. */
+/** Publishes events to all current subscribers. A subscriber that falls too far behind is disconnected. */
 export interface EventHub<T> {
   publish(event: T): void;
   subscribe(signal: AbortSignal): AsyncIterable<T>;
-  /** Whether anybody listens: who would have to work for an event asks first. */
-  listened(): boolean;
+  /** Reports whether there are subscribers, so that expensive events need not be created without any. */
+  hasSubscribers(): boolean;
   /** Ends every subscription. */
   close(): void;
 }
 
 interface HubOptions {
-  /** How many events may wait for one subscriber. */
+  /** Maximum number of queued events per subscriber. */
   readonly capacity: number;
-  /** What a subscriber that is cut off hears. */
+  /** Error for a disconnected subscriber. */
   overflow(): Error;
 }
 
@@ -52,7 +52,7 @@ export function createEventHub<T>({ capacity, overflow }: HubOptions): EventHub<
         queues.delete(queue);
       });
     },
-    listened: () => queues.size > 0,
+    hasSubscribers: () => queues.size > 0,
     close() {
       for (const queue of queues) queue.end();
       queues.clear();

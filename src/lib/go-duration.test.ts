@@ -34,7 +34,7 @@ test.each([
   "1toString",
   "9999999999999h",
   "1s".repeat(60),
-])("refuses %j", (text) => {
+])("rejects %j", (text) => {
   expect(parseGoDuration(text)).toBeUndefined();
 });
 

@@ -9,13 +9,13 @@ export const goUnitsMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Go counts nanoseconds in 64 bits. */
+/** Maximum of Go's 64-bit nanoseconds. */
 const maxMs = 2 ** 63 / 1e6;
 const maxLength = 100;
 
 /**
- * `1m30s`, `1.5h`, `-2s`, `0` in milliseconds, as Go reads durations, or with units of one's own; undefined for what
- * is none.
+ * Parses a Go duration such as `1m30s`, `1.5h`, `-2s` or `0` into milliseconds, optionally with other units. Returns
+ * undefined for an invalid duration.
  */
 export function parseGoDuration(text: string, unitsMs = goUnitsMs): number | undefined {
   const [, sign, body = ""] = /^([-+]?)(.*)$/.exec(text) ?? [];
@@ -31,7 +31,7 @@ export function parseGoDuration(text: string, unitsMs = goUnitsMs): number | und
   return sign === "-" ? -sum : sum;
 }
 
-/** Whole milliseconds as Go prints them: `850ms`, `1.2s`, `1m30s`, `1h0m0.5s`. */
+/** Formats whole milliseconds like Go: `850ms`, `1.2s`, `1m30s`, `1h0m0.5s`. */
 export function formatGoDuration(ms: number): string {
   const whole = Math.trunc(ms);
   if (whole < 0) return `-${formatGoDuration(-whole)}`;

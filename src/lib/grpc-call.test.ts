@@ -32,9 +32,9 @@ const service = {
 
 let server: Server;
 let client: Client;
-/** What the server was asked. */
+/** Requests that the server received. */
 let asked: string[];
-/** What it saw of calls that the client ended. */
+/** Cancellations that the server observed. */
 let cancelled: string[];
 
 const echo: handleUnaryCall<string, string> = (call, callback) => {
@@ -43,7 +43,7 @@ const echo: handleUnaryCall<string, string> = (call, callback) => {
   if (call.request === "fail") callback({ code: status.ABORTED, details: "as asked" });
   else if (call.request !== "hang") callback(null, call.request);
 };
-/** Counts to the number asked for; "3 fail" fails behind 3, "3 hang" goes on without end. */
+/** Counts to the requested number; "3 fail" fails after 3, "3 hang" never ends. */
 const count: handleServerStreamingCall<string, string> = (call) => {
   call.on("cancelled", () => cancelled.push("count"));
   const [last = 0, then] = call.request.split(" ");
@@ -77,7 +77,7 @@ describe("callUnary", () => {
   const call = (request: string, options?: { timeoutMs?: number; signal?: AbortSignal }) =>
     callUnary(client, service.echo, { request, timeoutMs: 30_000, ...options });
 
-  test("resolves with the answer", async () => {
+  test("resolves with the response", async () => {
     expect(await call("hello")).toBe("hello");
   });
 
@@ -90,11 +90,11 @@ describe("callUnary", () => {
     expect(isGrpcError(new Error("other"))).toBe(false);
   });
 
-  test("gives up at its deadline", async () => {
+  test("times out at its deadline", async () => {
     await expect(call("hang", { timeoutMs: 50 })).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
   });
 
-  test("an abort cancels it, also at the server", async () => {
+  test("aborting cancels the call, also on the server", async () => {
     const abort = new AbortController();
     const answer = call("hang", { signal: abort.signal });
     answer.catch(() => {});
@@ -126,7 +126,7 @@ describe("callServerStream", () => {
     await expect.poll(() => cancelled).toEqual(["count"]);
   });
 
-  test("an abort ends it with the signal's reason, also one before the start", async () => {
+  test("aborting ends it with the signal's reason, even before the start", async () => {
     const abort = new AbortController();
     const seen: string[] = [];
     const outcome = collect(call("3 hang", abort.signal), seen);
@@ -139,14 +139,14 @@ describe("callServerStream", () => {
 });
 
 describe("openDuplex", () => {
-  test("carries messages both ways until the server ends it", async () => {
+  test("sends messages in both directions until the server ends the call", async () => {
     const call = openDuplex(client, service.chat, {});
     for (const message of ["a", "b", "bye"]) call.send(message);
     expect(await collect(call)).toEqual(["re: a", "re: b"]);
     call.send("too late");
   });
 
-  test("tells its reader when the server goes away", async () => {
+  test("throws when the server becomes unavailable", async () => {
     const call = openDuplex(client, service.chat, {});
     call.send("a");
     await expect(

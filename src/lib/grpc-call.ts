@@ -1,8 +1,8 @@
 import type { Readable } from "node:stream";
 import { type Client, Metadata, type MethodDefinition, type ServiceError, type status } from "@grpc/grpc-js";
 
-// grpc-js with promises, AbortSignals and async iterables. An aborted call rejects with the signal's reason,
-// any other failure with grpc-js's own error, which isGrpcError recognizes.
+// grpc-js with promises, AbortSignals and async iterables. An aborted call rejects with the signal's reason, any other
+// failure with grpc-js's own error, which isGrpcError recognizes.
 
 type Method<Request, Response> = Pick<
   MethodDefinition<Request, Response>,
@@ -47,7 +47,7 @@ export function callUnary<Request, Response>(
   });
 }
 
-/** The messages that answer one request. Leaving the loop cancels the call. */
+/** Calls a server-streaming method. Leaving the loop over the responses cancels the call. */
 export function callServerStream<Request, Response>(
   client: Client,
   method: Method<Request, Response>,
@@ -67,11 +67,11 @@ export function callServerStream<Request, Response>(
 }
 
 export interface DuplexCall<Request, Response> extends AsyncIterable<Response> {
-  /** Does nothing once the call has ended: its reader hears why. */
+  /** Ignored after the call has ended; the reader receives the error. */
   send(request: Request): void;
 }
 
-/** Messages both ways. Leaving the loop over the answers cancels the call. */
+/** Opens a bidirectional stream. Leaving the loop over the responses cancels the call. */
 export function openDuplex<Request, Response>(
   client: Client,
   method: Method<Request, Response>,
@@ -95,8 +95,8 @@ export function isGrpcError(error: unknown, ...codes: status[]): error is Servic
 type Ending = { kind: "open" } | { kind: "ended" } | { kind: "failed"; error: unknown };
 
 /**
- * Every message, then the end or the error. A Readable's own iterator throws an error ahead of the messages that
- * arrived before it, and does not cancel the call when the loop is left.
+ * Yields every message, then ends or throws. The iterator of a Readable would throw before yielding messages that arrived
+ * earlier, and does not cancel the call when the loop is left.
  */
 function readMessages<T>(call: Readable & { cancel(): void }, signal?: AbortSignal): AsyncIterable<T> {
   let ending: Ending = { kind: "open" };
@@ -111,7 +111,7 @@ function readMessages<T>(call: Readable & { cancel(): void }, signal?: AbortSign
     call.cancel();
   }
 
-  // From the start and not from the first read: an error without a listener would end the process.
+  // Registered immediately, because an error event without a listener would crash the process.
   call.on("readable", () => wake());
   call.on("end", () => end({ kind: "ended" }));
   call.on("error", (error) => end({ kind: "failed", error }));

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createHeap } from "./heap.ts";
 
-test("what is pushed and popped in any order comes out by the order of the heap", () => {
+test("pops items in order after any sequence of pushes and pops", () => {
   // A number is pushed, null pops.
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat(20))), (steps) => {

@@ -1,8 +1,11 @@
-/** A binary heap: the first by an order, quickly. */
+/** Binary heap. */
 export interface Heap<T> {
   push(item: T): void;
   peek(): T | undefined;
   pop(): T | undefined;
+  /** All items in no particular order. They must not be changed so that their order changes. */
+  values(): Iterable<T>;
+  clear(): void;
 }
 
 export function createHeap<T>(isBefore: (a: T, b: T) => boolean): Heap<T> {
@@ -41,6 +44,10 @@ export function createHeap<T>(isBefore: (a: T, b: T) => boolean): Heap<T> {
         swap(at, child);
         at = child;
       }
+    },
+    values: () => items,
+    clear() {
+      items.length = 0;
     },
   };
 }

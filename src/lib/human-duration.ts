@@ -4,7 +4,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const year = 365 * day;
 
-/** Below `until`, a duration is shown in `unit` and, where named, in the `rest` of a smaller unit. */
+/** Durations below `until` are shown in `unit`, with the `rest` in a smaller unit if set. */
 const steps = [
   { until: 2 * minute, unit: second, suffix: "s" },
   { until: 10 * minute, unit: minute, suffix: "m", rest: second, restSuffix: "s" },
@@ -17,9 +17,9 @@ const steps = [
   { until: Number.POSITIVE_INFINITY, unit: year, suffix: "y" },
 ];
 
-/** `45s`, `5m`, `5m30s`, `3d4h`: two or three figures, as kubectl shows ages. */
+/** Formats a duration like kubectl shows ages, with two or three digits: `45s`, `5m`, `5m30s`, `3d4h`. */
 export function humanDuration(ms: number): string {
-  // Clocks differ: a moment less than two seconds ahead counts as now.
+  // Clock skew: up to two seconds in the future count as now.
   if (!(ms > -2 * second)) return "<invalid>";
   const duration = Math.max(ms, 0);
   for (const { until, unit, suffix, rest, restSuffix } of steps) {
@@ -31,7 +31,7 @@ export function humanDuration(ms: number): string {
   return "<invalid>";
 }
 
-/** How long ago a timestamp of the API was; `<unknown>` where there is none. */
+/** Age of an API timestamp; `<unknown>` without one. */
 export function ageOf(timestamp: string | null | undefined, now: number): string {
   return timestamp ? humanDuration(now - Date.parse(timestamp)) : "<unknown>";
 }

@@ -1,4 +1,4 @@
-/** Whether what was parsed from JSON or YAML has fields. Whose keys come from outside: ask `Object.hasOwn`. */
+/** Reports whether a value parsed from JSON or YAML is an object. Use `Object.hasOwn` for keys from user input. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

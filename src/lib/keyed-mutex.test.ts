@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createKeyedMutex } from "./keyed-mutex.ts";
 import { createManualClock } from "./manual-clock.ts";
 
-test("tasks of one key run one after the other in order, other keys beside them", async () => {
+test("runs tasks of one key in order, and tasks of other keys concurrently", async () => {
   const clock = createManualClock();
   const mutex = createKeyedMutex();
   const log: string[] = [];
@@ -21,7 +21,7 @@ test("tasks of one key run one after the other in order, other keys beside them"
   expect(mutex.size()).toBe(0);
 });
 
-test("a failing task fails its caller alone and frees the key", async () => {
+test("a failed task rejects only for its caller and releases the key", async () => {
   const mutex = createKeyedMutex();
   const failing = mutex.run("a", () => Promise.reject(new Error("boom")));
   const next = mutex.run("a", async () => "fine");

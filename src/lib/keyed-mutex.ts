@@ -1,7 +1,7 @@
-/** One task at a time per key, in the order they asked; different keys do not wait for each other. */
+/** Runs one task at a time per key, in order. Tasks of different keys run concurrently. */
 export interface KeyedMutex {
   run<T>(key: string, task: () => Promise<T>): Promise<T>;
-  /** How many keys have a task running or waiting. */
+  /** Number of keys with running or waiting tasks. */
   size(): number;
 }
 
@@ -11,12 +11,12 @@ export function createKeyedMutex(): KeyedMutex {
   return {
     async run(key, task) {
       const before = tails.get(key);
-      const mine = (before ?? Promise.resolve()).then(task);
-      // The tail never rejects: one task's failure is its caller's, not the next one's.
-      const tail = mine.then(ignore, ignore);
+      const result = (before ?? Promise.resolve()).then(task);
+      // The tail never rejects: a failure is reported to its caller only.
+      const tail = result.then(ignore, ignore);
       tails.set(key, tail);
       try {
-        return await mine;
+        return await result;
       } finally {
         if (tails.get(key) === tail) tails.delete(key);
       }

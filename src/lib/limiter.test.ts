@@ -3,7 +3,7 @@ import { createLimiter } from "./limiter.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Tasks that end when told. */
+/** Tasks that end on demand. */
 function harness(count: number) {
   const limit = createLimiter(count);
   const running = new Map<string, () => void>();
@@ -20,7 +20,7 @@ function harness(count: number) {
   return { run, finish, started };
 }
 
-test("no more at a time than there are places, the others in order", async () => {
+test("limits concurrency and starts waiting tasks in order", async () => {
   const { run, finish, started } = harness(2);
   void Promise.all(["a", "b", "c", "d"].map((name) => run(name)));
   await settle();
@@ -31,7 +31,7 @@ test("no more at a time than there are places, the others in order", async () =>
   expect(started).toEqual(["a", "b", "c", "d"]);
 });
 
-test("who gives up waiting leaves the queue, and its place goes to the next", async () => {
+test("an aborted task leaves the queue without using a slot", async () => {
   const { run, finish, started } = harness(1);
   const impatient = new AbortController();
   const first = run("a");
@@ -49,7 +49,7 @@ test("who gives up waiting leaves the queue, and its place goes to the next", as
   expect(started).toEqual(["a", "c", "e"]);
 });
 
-test("a task that fails gives its place back", async () => {
+test("a failed task releases its slot", async () => {
   const limit = createLimiter(1);
   await expect(limit(() => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   expect(await limit(async () => "next")).toBe("next");

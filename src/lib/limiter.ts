@@ -1,6 +1,6 @@
 /**
- * Runs at most so many tasks at a time, the others in the order they came. Who is aborted while it waits leaves the
- * queue with the signal's reason.
+ * Limits the number of concurrent tasks; further tasks wait in order. Aborting a waiting task rejects it with the
+ * signal's reason.
  */
 export type Limiter = <T>(task: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
@@ -35,7 +35,7 @@ export function createLimiter(count: number): Limiter {
     try {
       return await task();
     } finally {
-      // The place goes from hand to hand: whoever comes now does not get in before those that wait.
+      // The slot is passed to the next waiting task directly, so that a new task cannot overtake it.
       const [next] = waiting;
       if (next) next();
       else free++;

@@ -7,7 +7,7 @@ function capture(format: LogFormat, level: LogLevel) {
   return { lines, logger: createLogger({ format, level, destination }) };
 }
 
-test("json lines carry time, level, component, message and fields", () => {
+test("json lines have time, level, component, message and fields", () => {
   const { lines, logger } = capture("json", "info");
   logger.component("apiserver").warn("slow request", { path: "/api", ms: 12 });
   const line = JSON.parse(lines[0] ?? "");
@@ -28,7 +28,7 @@ test("json lines keep an error's message and stack", () => {
   expect(JSON.parse(lines[0] ?? "").error).toMatchObject({ message: "disk full", stack: expect.any(String) });
 });
 
-test("text lines read left to right and end in one newline", () => {
+test("text lines have a fixed order and end with one newline", () => {
   const { lines, logger } = capture("text", "debug");
   logger.component("store").debug("opened", { directory: "/tmp/x y", keys: 3 });
   logger.error("failed", { error: new Error("disk full") });
@@ -46,7 +46,7 @@ test("lines below the level are not written", () => {
   expect(lines).toHaveLength(1);
 });
 
-test("a line feed in a field cannot forge a second line", () => {
+test("a newline in a field cannot forge a second line", () => {
   const { lines, logger } = capture("text", "info");
   logger.info("request", { user: "eve\n12:00:00.000 INFO  all is well" });
   expect(lines[0]?.split("\n")).toHaveLength(2);

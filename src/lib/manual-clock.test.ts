@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createManualClock } from "./manual-clock.ts";
 
-test("sleepers wake in the order of their deadlines, each at its own time", async () => {
+test("wakes sleepers in the order of their deadlines, each at its time", async () => {
   const clock = createManualClock(1_000);
   const woken: [string, number][] = [];
   void clock.sleep(20).then(() => woken.push(["late", clock.now()]));
@@ -14,7 +14,7 @@ test("sleepers wake in the order of their deadlines, each at its own time", asyn
   expect(clock.now()).toBe(1_030);
 });
 
-test("a sleeper that sleeps again within the advance wakes again", async () => {
+test("wakes a sleeper again that sleeps again during the advance", async () => {
   const clock = createManualClock();
   let ticks = 0;
   const done = (async () => {
@@ -30,7 +30,7 @@ test("a sleeper that sleeps again within the advance wakes again", async () => {
   expect(ticks).toBe(3);
 });
 
-test("an abort ends the sleep with the signal's reason and leaves no sleeper", async () => {
+test("aborting rejects with the signal's reason and removes the sleeper", async () => {
   const clock = createManualClock();
   const abort = new AbortController();
   const asleep = clock.sleep(10, abort.signal);

@@ -5,11 +5,11 @@ interface Sleeper {
   wake(): void;
 }
 
-/** A clock that stands still until `advance` moves it. */
+/** Clock for tests. Time passes only in `advance`. */
 export interface ManualClock extends Clock {
-  /** Moves time forward, waking every sleeper on the way in the order of their deadlines. */
+  /** Advances the time and wakes sleepers in the order of their deadlines. */
   advance(ms: number): Promise<void>;
-  /** How many sleepers wait. */
+  /** Number of pending sleeps. */
   sleeping(): number;
 }
 
@@ -45,7 +45,7 @@ export function createManualClock(startAt = 0): ManualClock {
         if (!next || next.wakeAt > target) break;
         now = Math.max(now, next.wakeAt);
         next.wake();
-        // What woke may go to sleep again before the target: let it run first.
+        // A woken task may sleep again until before the target time: let it run first.
         await settle();
       }
       now = target;
@@ -62,7 +62,7 @@ function earliest(sleepers: ReadonlySet<Sleeper>): Sleeper | undefined {
   return first;
 }
 
-/** Lets promise chains that are already resolvable run to where they wait for something real. */
+/** Runs all pending microtasks and immediates. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** One word of a command line for a POSIX shell, whatever is in it. */
+/** Quotes a word for a POSIX shell. */
 export function quoteShell(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createSortedKeys } from "./sorted-keys.ts";
 
-test("keys come out in order from where they are asked for", () => {
+test("iterates keys in order from a start key", () => {
   const keys = createSortedKeys();
   for (const key of ["b", "d", "a", "c", "b"]) keys.insert(key);
   expect([...keys.from("")]).toEqual(["a", "b", "c", "d"]);
@@ -10,7 +10,7 @@ test("keys come out in order from where they are asked for", () => {
   expect([...keys.from("e")]).toEqual([]);
 });
 
-test("removing a key that is not there changes nothing", () => {
+test("removing a missing key changes nothing", () => {
   const keys = createSortedKeys();
   for (const key of ["a", "c"]) keys.insert(key);
   keys.remove("b");
@@ -18,7 +18,7 @@ test("removing a key that is not there changes nothing", () => {
   expect([...keys.from("")]).toEqual(["c"]);
 });
 
-test("many keys, inserted and removed at random, stay a sorted set", () => {
+test("many keys, inserted and removed at random, remain a sorted set", () => {
   const keys = createSortedKeys();
   const model = new Set<string>();
   let seed = 1;

@@ -1,19 +1,19 @@
-/** A set of strings kept in order. */
+/** Sorted set of strings. */
 export interface SortedKeys {
   insert(key: string): void;
   remove(key: string): void;
-  /** Keys from `start` on, in order. Changes during the iteration may or may not be seen. */
+  /** Iterates keys from `start` on. Concurrent changes may or may not be included. */
   from(start: string): Generator<string>;
 }
 
-/** An insertion moves at most this many keys; a run that grows beyond it is cut in two. */
+/** Maximum length of a run, which limits the cost of an insertion; longer runs are split. */
 const maxRun = 512;
 
-/** Runs of sorted keys, one after the other: never empty, except when there is no key at all. */
+/** Runs of sorted keys in order, none of them empty except for the first one of an empty set. */
 export function createSortedKeys(): SortedKeys {
   const runs: string[][] = [[]];
 
-  /** The run in which a key is, or belongs: the last one that begins at or before it. */
+  /** Index of the run that contains a key or into which it is inserted: the last one that starts at or before it. */
   function runOf(key: string): number {
     let low = 0;
     let high = runs.length - 1;
@@ -52,11 +52,11 @@ export function createSortedKeys(): SortedKeys {
   };
 }
 
-/** The index of the first key that is not before `key`. */
+/** Index of the first key that is not less than `key`. */
 function lowerBound(run: readonly string[], key: string): number {
   let low = 0;
   let high = run.length;
-  // Loading comes in order: most often the key belongs at the end.
+  // Keys are usually loaded in order and belong at the end.
   if (high > 0 && (run[high - 1] ?? "") < key) return high;
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { stoppable } from "./stoppable.ts";
 
-test("connections that nobody has said anything on end with the server", async () => {
+test("closes connections without any request", async () => {
   const server = createServer();
   const stop = stoppable(server);
   const connected = new Promise((resolve) => server.once("connection", resolve));

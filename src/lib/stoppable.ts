@@ -1,8 +1,8 @@
 import type { Server, Socket } from "node:net";
 
 /**
- * Ends a server together with all of its connections, also those in the middle of a TLS handshake: `closeAllConnections`
- * does not know these, and one that becomes a watch would keep `close` waiting for ever. To be called before it listens.
+ * Returns a function that closes a server with all connections, including those in a TLS handshake, which
+ * `closeAllConnections` ignores and which would delay `close` indefinitely. Call it before the server listens.
  */
 export function stoppable(server: Server): () => Promise<void> {
   const sockets = new Set<Socket>();

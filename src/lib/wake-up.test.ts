@@ -6,7 +6,7 @@ function setUp() {
   const clock = createManualClock();
   const stop = new AbortController();
   const wakeUp = createWakeUp();
-  /** How the wait is going. */
+  /** State of the wait. */
   function wait(atMs: number, taken = wakeUp.next()) {
     const state = { ended: "waits" as "waits" | "woken" | "stopped" };
     taken.orAt(atMs, { clock, signal: stop.signal }).then(
@@ -18,7 +18,7 @@ function setUp() {
   return { clock, stop, wakeUp, wait };
 }
 
-test("a wake ends every wait that was taken before it", async () => {
+test("wake ends every wait that was taken before it", async () => {
   const { clock, wakeUp, wait } = setUp();
   const waits = [wait(Infinity), wait(1_000)];
   await clock.advance(0);
@@ -29,7 +29,7 @@ test("a wake ends every wait that was taken before it", async () => {
   expect(clock.sleeping()).toBe(0);
 });
 
-test("what happens between taking it and waiting is not missed, and what happened before does not count", async () => {
+test("a wake between next and the wait is not lost, and an earlier one has no effect", async () => {
   const { clock, wakeUp, wait } = setUp();
   wakeUp.wake();
   const taken = wakeUp.next();
@@ -46,7 +46,7 @@ test("what happens between taking it and waiting is not missed, and what happene
 test.each([
   ["its time", 500, 500],
   ["a time that is over", -1, 0],
-])("%s ends it too", async (_, atMs, afterMs) => {
+])("%s ends the wait", async (_, atMs, afterMs) => {
   const { clock, wait } = setUp();
   const waiting = wait(atMs);
   await clock.advance(afterMs - 1);
@@ -55,7 +55,7 @@ test.each([
   expect(waiting.ended).toBe("woken");
 });
 
-test.each([Infinity, 500])("an abort ends a wait until %d with its reason", async (atMs) => {
+test.each([Infinity, 500])("aborting ends a wait until %d with the signal reason", async (atMs) => {
   const { clock, stop, wait, wakeUp } = setUp();
   const waiting = wait(atMs);
   const taken = wakeUp.next();

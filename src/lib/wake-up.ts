@@ -1,8 +1,8 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * Wakes a loop that waits. `next` is taken before the loop looks at the state of things: what changes after that ends
- * the wait, also when it happens before the wait has begun.
+ * Wakes a waiting loop. The loop calls `next` before it checks its state, so that a wake between the check and the wait is
+ * not lost.
  */
 export interface WakeUp {
   wake(): void;
@@ -10,7 +10,7 @@ export interface WakeUp {
 }
 
 interface Wait {
-  /** Until `wake`, or the clock shows `atMs` (Infinity: never). Rejects when the signal aborts. */
+  /** Waits for `wake` or for the time `atMs` (Infinity: never). Rejects when the signal aborts. */
   orAt(atMs: number, options: { readonly clock: Clock; readonly signal: AbortSignal }): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export function createWakeUp(): WakeUp {
         async orAt(atMs, { clock, signal }) {
           signal.throwIfAborted();
           if (generation !== taken) return;
-          // Not AbortSignal.any: a signal that lives as long as its loop would gather one of each wait.
+          // Unlike AbortSignal.any, this leaves no listener on a long-lived signal.
           const ended = new AbortController();
           const end = () => ended.abort();
           waiting.add(end);

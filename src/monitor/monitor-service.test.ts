@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
-import type { Client } from "../client/client.ts";
+import type { Client } from "../client/api/client.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { createManualClock } from "../lib/manual-clock.ts";
 import { createMemoryStore } from "../store/local/memory-store.ts";
 import { parseMonitorConfiguration } from "./configuration/monitor-configuration.ts";
 import { createMonitorService } from "./monitor-service.ts";
 
-test("a store that cannot be read ends all of it, and nothing runs on", async () => {
-  const asked: AbortSignal[] = [];
-  /** Never answers, and gives up when it is told to. */
+test("stops every part when the store cannot be read", async () => {
+  const signals: AbortSignal[] = [];
+  /** Never resolves; rejects when the signal aborts. */
   const wait = ({ signal }: { readonly signal?: AbortSignal } = {}) =>
     new Promise<never>((_, reject) => {
       if (!signal) return;
-      asked.push(signal);
+      signals.push(signal);
       signal.addEventListener("abort", () => reject(signal.reason));
     });
   const client = {
@@ -30,6 +30,6 @@ test("a store that cannot be read ends all of it, and nothing runs on", async ()
     server: "test",
   });
   await expect(service.run(new AbortController().signal)).rejects.toThrow("the disk cannot be read");
-  expect(asked.length).toBeGreaterThan(0);
-  expect(asked.every(({ aborted }) => aborted)).toBe(true);
+  expect(signals.length).toBeGreaterThan(0);
+  expect(signals.every(({ aborted }) => aborted)).toBe(true);
 });

@@ -1,12 +1,13 @@
 import { rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, request } from "node:http";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { messageOf } from "../lib/message-of.ts";
-import type { BuildOptions } from "./image/build-image.ts";
-import type { Image } from "./image/images.ts";
+import { createTaskGroup } from "../lib/task-group.ts";
+import type { BuildOptions } from "./images/build-image.ts";
+import type { Image } from "./images/images.ts";
 
-// CRI has no call for images that come from a file. `kindling runtime import` and `build` ask the running daemon over
-// a socket of its own in the data directory, which only its owner can open.
+// CRI has no call for images from files. `kindling runtime import` and `build` send a request to the running daemon
+// over its own socket in the data directory, which only its owner can open.
 
 export type ImageOrder =
   | { readonly kind: "import"; readonly path: string; readonly tag?: string }
@@ -17,7 +18,7 @@ export interface MadeImage {
   readonly repoTags: readonly string[];
 }
 
-/** What both the daemon and a command without one do with an order. */
+/** Creates images, for the daemon and for a command that runs without one. */
 export interface ImageMaker {
   importArchive(path: string, options?: { tag?: string }): Promise<Image[]>;
   buildFromDirectory(options: BuildOptions): Promise<Image>;
@@ -34,7 +35,8 @@ export async function makeImages(maker: ImageMaker, order: ImageOrder): Promise<
 const socketPath = (dataDir: string) => join(dataDir, "control.sock");
 
 export async function serveControl(dataDir: string, maker: ImageMaker): Promise<{ close(): Promise<void> }> {
-  const server = createServer(async (incoming, response) => {
+  const orders = createTaskGroup();
+  async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const order: ImageOrder = JSON.parse(await readBody(incoming));
       const made = await makeImages(maker, order);
@@ -42,8 +44,9 @@ export async function serveControl(dataDir: string, maker: ImageMaker): Promise<
     } catch (error) {
       response.writeHead(500).end(messageOf(error));
     }
-  });
-  // Whoever holds the data directory may replace what an earlier daemon left.
+  }
+  const server = createServer((incoming, response) => orders.add(handle(incoming, response)));
+  // The holder of the data directory may replace the socket of an earlier daemon.
   await rm(socketPath(dataDir), { force: true });
   const before = process.umask(0o177);
   try {
@@ -54,10 +57,16 @@ export async function serveControl(dataDir: string, maker: ImageMaker): Promise<
   } finally {
     process.umask(before);
   }
-  return { close: () => new Promise((resolve) => server.close(() => resolve())) };
+  return {
+    async close() {
+      await new Promise((resolve) => server.close(resolve));
+      // An order continues after its client has disconnected.
+      await orders.settled();
+    },
+  };
 }
 
-/** Gives an order to the daemon of a data directory; undefined when none runs there. */
+/** Sends a request to the daemon of a data directory. Undefined if none is running. */
 export function orderFromDaemon(dataDir: string, order: ImageOrder): Promise<MadeImage[] | undefined> {
   return new Promise((resolve, reject) => {
     const call = request({ socketPath: socketPath(dataDir), method: "POST", path: "/" }, (response) => {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { noConfig, parseRuntimeConfig } from "./runtime-config.ts";
 
-test("an empty file is no configuration", () => {
+test("parses an empty file as the default configuration", () => {
   expect(parseRuntimeConfig("", "f")).toEqual(noConfig);
 });
 
-test("handlers, registries and pinned images", () => {
+test("parses handlers, registries and pinned images", () => {
   const text = "handlers: { crun: crun, light: host }\nplainHttp: [registry.lan]\npinnedImages: [busybox]\n";
   const { handlers, registries, pinnedImages } = parseRuntimeConfig(text, "f");
   expect([...pinnedImages]).toEqual(["docker.io/library/busybox:latest"]);
@@ -31,6 +31,6 @@ test.each([
   ["handlers: { x: 5 }", "handlers.x must be the name or path"],
   ["pinnedImages: busybox", "pinnedImages must be a list"],
   ["pinnedImages: [UPPER CASE]", "pinnedImages: "],
-])("%s is refused: %s", (text, why) => {
+])("rejects %s: %s", (text, why) => {
   expect(() => parseRuntimeConfig(text, "config.yaml")).toThrow(why);
 });

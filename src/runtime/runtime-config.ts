@@ -1,12 +1,12 @@
 import { parse } from "yaml";
-import { formatImageName } from "../lib/image-name.ts";
+import { formatImageName } from "../lib/image/image-name.ts";
 import { isMapping } from "../lib/is-mapping.ts";
 import { messageOf } from "../lib/message-of.ts";
 import { parseReference } from "./registry/reference.ts";
 import { noRegistries, parseRegistries, type RegistriesConfig } from "./registry/registries-config.ts";
 
 /**
- * The file of `kindling runtime --config` (YAML or JSON); everything in it may be left out:
+ * Configuration file of `kindling runtime --config` (YAML or JSON). All fields are optional:
  *
  *     mirrors:
  *       docker.io: ["https://mirror.example.com", "http://10.0.0.2:5000"]
@@ -15,15 +15,15 @@ import { noRegistries, parseRegistries, type RegistriesConfig } from "./registry
  *       registry.example.com: /etc/ssl/our-ca.pem
  *     handlers:
  *       crun: crun
- *       sandboxed: /usr/local/bin/runsc
+ *       youki: /usr/local/bin/youki
  *       light: host
  *     pinnedImages: [registry.example.com/agent:1]
  */
 export interface RuntimeConfig {
   readonly registries: RegistriesConfig;
-  /** What runs the pods of a RuntimeClass: by its handler, an OCI runtime's name or path, or `host`. */
+  /** Runtimes by RuntimeClass handler: an OCI runtime's name or path, or `host`. */
   readonly handlers: ReadonlyMap<string, string>;
-  /** Whole references: garbage collectors leave these alone. */
+  /** Full references of images that garbage collection keeps. */
   readonly pinnedImages: ReadonlySet<string>;
 }
 
@@ -33,68 +33,68 @@ export const noConfig: RuntimeConfig = {
   pinnedImages: new Set(),
 };
 
-/** What the file may have, for its reader and for the docs. */
+/** Fields of the file, for the parser and for the docs. */
 export const runtimeConfigFields = [
   {
     name: "mirrors",
     meaning:
-      "By registry, the mirrors that are asked first, in order: `docker.io: [https://mirror.example.com]`. Each request tells them the registry (`?ns=docker.io`), as containerd does.",
+      "Mirrors to try before a registry, in order: `docker.io: [https://mirror.example.com]`. Each request contains the registry (`?ns=docker.io`), as in containerd.",
   },
-  { name: "plainHttp", meaning: "Registries that are spoken to without TLS, beside those on loopback." },
+  { name: "plainHttp", meaning: "Registries to use without TLS, in addition to those on loopback." },
   {
     name: "certificateAuthorities",
-    meaning: "By registry, a PEM file with the CAs that may sign its certificate.",
+    meaning: "PEM file with the additional CAs of a registry, by registry.",
   },
   {
     name: "handlers",
     meaning:
-      "By the handler that a RuntimeClass names, the OCI runtime that runs its pods: a name, a path, or `host` for util-linux alone.",
+      "OCI runtime by RuntimeClass handler: the name or path of a program with runc's command line, or `host` for util-linux alone.",
   },
   {
     name: "pinnedImages",
     meaning:
-      "Images that kubelets and `crictl rmi --prune` never remove, by name and tag or digest; RemoveImage still does.",
+      "Images that kubelets and `crictl rmi --prune` never remove, by name and tag or digest; RemoveImage still removes them.",
   },
 ] as const;
 
 const fieldNames: readonly string[] = runtimeConfigFields.map(({ name }) => name);
 
 export function parseRuntimeConfig(text: string, file: string): RuntimeConfig {
-  const refuse = (why: string) => new Error(`${file}: ${why}`);
+  const invalid = (why: string) => new Error(`${file}: ${why}`);
   let parsed: unknown;
   try {
     parsed = parse(text) ?? {};
   } catch (error) {
-    throw refuse(messageOf(error));
+    throw invalid(messageOf(error));
   }
   const there = `there are ${fieldNames.join(", ")}`;
-  if (!isMapping(parsed)) throw refuse(`must be a mapping; ${there}`);
+  if (!isMapping(parsed)) throw invalid(`must be a mapping; ${there}`);
   const unknown = Object.keys(parsed).find((key) => !fieldNames.includes(key));
-  if (unknown !== undefined) throw refuse(`unknown field "${unknown}"; ${there}`);
+  if (unknown !== undefined) throw invalid(`unknown field "${unknown}"; ${there}`);
   const { handlers = {}, pinnedImages = [], ...registries } = parsed;
-  if (!isMapping(handlers)) throw refuse("handlers must map names to OCI runtimes");
+  if (!isMapping(handlers)) throw invalid("handlers must map names to OCI runtimes");
   return {
-    registries: parseRegistries(registries, refuse),
-    handlers: new Map(Object.entries(handlers).map((entry) => parseHandler(entry, refuse))),
-    pinnedImages: parsePinned(pinnedImages, refuse),
+    registries: parseRegistries(registries, invalid),
+    handlers: new Map(Object.entries(handlers).map((entry) => parseHandler(entry, invalid))),
+    pinnedImages: parsePinned(pinnedImages, invalid),
   };
 }
 
-function parsePinned(images: unknown, refuse: (why: string) => Error): Set<string> {
+function parsePinned(images: unknown, invalid: (why: string) => Error): Set<string> {
   if (!Array.isArray(images) || !images.every((image) => typeof image === "string"))
-    throw refuse("pinnedImages must be a list of images");
+    throw invalid("pinnedImages must be a list of images");
   try {
     return new Set(images.map((image) => formatImageName(parseReference(image))));
   } catch (error) {
-    throw refuse(`pinnedImages: ${messageOf(error)}`);
+    throw invalid(`pinnedImages: ${messageOf(error)}`);
   }
 }
 
-function parseHandler([name, program]: [string, unknown], refuse: (why: string) => Error): [string, string] {
-  // As the API wants it of a RuntimeClass; it also names a directory.
+function parseHandler([name, program]: [string, unknown], invalid: (why: string) => Error): [string, string] {
+  // The API's rule for a RuntimeClass handler; it also names a directory.
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
-    throw refuse(`handlers: "${name}" must be lower-case letters, digits and dashes, 63 at most`);
+    throw invalid(`handlers: "${name}" must be lower-case letters, digits and dashes, 63 at most`);
   if (typeof program !== "string" || program === "")
-    throw refuse(`handlers.${name} must be the name or path of an OCI runtime, or host`);
+    throw invalid(`handlers.${name} must be the name or path of an OCI runtime, or host`);
   return [name, program];
 }

@@ -3,16 +3,16 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { reconcile } from "./containers/reconcile.ts";
 import { serveControl } from "./control-server.ts";
-import { serveCri } from "./cri-server.ts";
-import { chooseDriver } from "./driver/choose-driver.ts";
-import type { Driver } from "./driver/driver.ts";
-import { searchPath } from "./driver/find-program.ts";
-import { createHandlerDriver } from "./driver/handler-driver.ts";
-import { type Handler, openHandlers } from "./driver/open-handlers.ts";
-import { createImages } from "./image/create-images.ts";
-import { chooseNetwork, type NetworkOptions } from "./network/choose-network.ts";
-import { reconcile } from "./reconcile.ts";
+import { serveCri } from "./cri/cri-server.ts";
+import { chooseDriver } from "./drivers/choose-driver.ts";
+import type { Driver } from "./drivers/driver.ts";
+import { searchPath } from "./drivers/find-program.ts";
+import { createHandlerDriver, type Handler, openHandlers } from "./drivers/open-handlers.ts";
+import { createImages } from "./images/create-images.ts";
+import { chooseNetwork, type NetworkOptions } from "./networks/choose-network.ts";
+import type { Network } from "./networks/network.ts";
 import { noConfig, type RuntimeConfig } from "./runtime-config.ts";
 import { claimDataDir } from "./state/claim-data-dir.ts";
 import { openRuntimeState } from "./state/runtime-state.ts";
@@ -24,31 +24,31 @@ export interface RuntimeOptions {
   readonly driver: "auto" | "oci" | "host";
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** Where the built unpack process is; beside the command unless told. */
+  /** Path of the built unpack program. Defaults to the one beside the command. */
   readonly unpackProgram?: string;
-  /** Of the operator: registries, handlers. */
+  /** Configuration of the operator: registries, handlers. */
   readonly config?: RuntimeConfig;
   readonly network?: Pick<NetworkOptions, "wanted" | "cniConfDir" | "bridge" | "subnet">;
-  /** Ends a start that is under way, with its reason; what has started is closed. */
+  /** Aborts a start in progress with its reason; parts that have started are closed. */
   readonly signal?: AbortSignal;
 }
 
 export interface RunningRuntime {
   readonly driver: { readonly name: string; readonly program?: string; readonly reason: string };
-  readonly network: { readonly name: string; readonly reason: string };
-  /** Stops serving. Containers go on; the next start takes them over. */
+  readonly network: Pick<Network, "name" | "prepare"> & { readonly reason: string };
+  /** Stops serving. Containers keep running; the next start takes them over. */
   close(): Promise<void>;
 }
 
-/** The whole runtime: parts chosen for this machine, yesterday's state put in order, then calls are served. */
+/** Starts the runtime: chooses the parts for this machine, recovers the state of the previous run, then serves calls. */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const { dataDir, listen, logger, clock = systemClock, config = noConfig, signal } = options;
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
-  // For all that is run from here on, by name: shells and their scripts too.
+  // For all programs that are run by name from here on, including shells and their scripts.
   process.env.PATH = searchPath();
   const claim = await claimDataDir(dataDir);
   const stopping = new AbortController();
-  // The wait for each container's end listens to it.
+  // The wait for each container's exit adds a listener.
   setMaxListeners(0, stopping.signal);
   // In the order in which they are closed.
   const opened: { close(): Promise<void> }[] = [{ close: () => claim.release() }];
@@ -68,7 +68,15 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     opened.unshift(images);
     const [chosenDriver, chosenNetwork] = await Promise.all([
       chooseDriver({ dataDir: join(dataDir, "driver"), logger, wanted: options.driver, clock, signal }),
-      chooseNetwork({ dataDir, logger, clock, ...options.network }),
+      chooseNetwork({
+        dataDir,
+        logger,
+        clock,
+        wanted: options.network?.wanted,
+        cniConfDir: options.network?.cniConfDir,
+        bridge: options.network?.bridge,
+        subnet: options.network?.subnet,
+      }),
     ]);
     const { network } = chosenNetwork;
     const handlers = await openHandlers({
@@ -81,10 +89,16 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     });
     const driver = createHandlerDriver(chosenDriver.driver, workingDrivers(handlers));
     opened.unshift(driver, network);
-    const state = await openRuntimeState(
-      { dataDir, images, driver, handlers, network, clock, logger },
-      stopping.signal,
-    );
+    const state = await openRuntimeState({
+      dataDir,
+      images,
+      driver,
+      handlers,
+      network,
+      clock,
+      logger,
+      stopping: stopping.signal,
+    });
     await reconcile(state);
     signal?.throwIfAborted();
     opened.unshift(await serveControl(dataDir, images));
@@ -99,11 +113,12 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       async close() {
         state.events.close();
         await server.close();
+        await state.exitWatches.settled();
       },
     });
     return {
       driver: { name: driver.name, program: chosenDriver.program, reason: chosenDriver.reason },
-      network: { name: network.name, reason: chosenNetwork.reason },
+      network: { name: network.name, reason: chosenNetwork.reason, prepare: network.prepare },
       close,
     };
   } catch (error) {

@@ -1,48 +1,53 @@
 import { setMaxListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Client } from "../client/client.ts";
-import { createEventRecorder, type EventRecorder } from "../client/event-recorder.ts";
-import { isNotFound } from "../client/status-errors.ts";
+import type { Client } from "../client/api/client.ts";
+import { createEventRecorder, type EventRecorder } from "../client/events/event-recorder.ts";
+import { isNotFound } from "../client/transport/status-errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { messageOf } from "../lib/message-of.ts";
-import type { Metrics } from "../lib/metrics.ts";
+import type { Metrics } from "../lib/metrics/metrics.ts";
 import { createWakeUp } from "../lib/wake-up.ts";
-import { type Choice, chooseNode } from "./choose-node.ts";
-import { createClusterState } from "./cluster-state.ts";
-import { followCluster } from "./follow-cluster.ts";
-import { createOutcomeWriter } from "./outcome-writer.ts";
-import type { Failure } from "./pod-condition.ts";
-import { createSchedulingMetrics } from "./scheduling-metrics.ts";
-import { createSchedulingQueue, type Outcome, type QueuedPod } from "./scheduling-queue.ts";
-import { openSources } from "./sources.ts";
-import { createAssumedVolumes } from "./volume/assumed-volumes.ts";
-import { awaitVolumes, writeVolumes } from "./volume/bind-volumes.ts";
-import type { VolumePlan } from "./volume/plan-volumes.ts";
+import { type Choice, chooseNode } from "./cycle/choose-node.ts";
+import { createOutcomeWriter, type Failure } from "./cycle/outcome-writer.ts";
+import { registerHandlers } from "./cycle/register-handlers.ts";
+import { createClusterState } from "./model/cluster-state.ts";
+import { createInformers } from "./model/informers.ts";
+import { createSchedulingMetrics } from "./queue/scheduling-metrics.ts";
+import { createSchedulingQueue, type Outcome, type QueuedPod } from "./queue/scheduling-queue.ts";
+import { awaitVolumes, createAssumedVolumes, writeVolumes } from "./volumes/bind-volumes.ts";
+import type { VolumePlan } from "./volumes/plan-volumes.ts";
 
 export interface SchedulerOptions {
   readonly client: Client;
-  /** Of the pods that it cares for, by their `spec.schedulerName`. */
+  /** Pods with this `spec.schedulerName` are scheduled. Default: default-scheduler. */
   readonly schedulerName?: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random?: () => number;
-  /** Where it counts what it does; without it nobody counts. */
+  /** Registry for the scheduler's metrics. Default: none. */
   readonly metrics?: Metrics;
 }
 
 export interface Scheduler {
-  /** Gives pods nodes until the signal aborts. All that it knows comes from the API: it can run again, or elsewhere. */
+  /** Schedules pods until the signal aborts. All state comes from the API, so it can be restarted. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { client, schedulerName = "default-scheduler", clock, logger } = options;
+  const {
+    client,
+    schedulerName = "default-scheduler",
+    clock,
+    logger,
+    random = Math.random,
+    metrics,
+  } = options;
   return {
     async run(signal) {
       const ended = new AbortController();
       const stopped = AbortSignal.any([signal, ended.signal]);
-      // Everything under way listens to it.
+      // Every binding in progress adds a listener.
       setMaxListeners(0, stopped);
       const recorder = createEventRecorder({
         client,
@@ -53,7 +58,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       });
       const recording = recorder.run(stopped);
       try {
-        await runScheduler({ ...options, recorder, schedulerName }, stopped);
+        await runScheduler({ client, schedulerName, clock, logger, random, metrics, recorder }, stopped);
       } finally {
         ended.abort();
         await recording;
@@ -62,32 +67,43 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   };
 }
 
-type Deps = SchedulerOptions & { readonly schedulerName: string; readonly recorder: EventRecorder };
+interface SchedulerDeps {
+  readonly client: Client;
+  readonly schedulerName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  readonly metrics: Metrics | undefined;
+  readonly recorder: EventRecorder;
+}
 
-/** One event for each pod that gets a node: one at a time they would fall behind. */
+/** Concurrent event writes. With a single writer, one event per bound pod would accumulate a backlog. */
 const eventWriters = 8;
-/** Pods whose outcomes are written at the same time. */
+/** Maximum number of outcomes that are written concurrently. */
 const maxWriting = 64;
-/** How long decisions may follow each other before others in this process get their turn. */
-const longestTurnMs = 5;
+/** Maximum time for consecutive decisions before yielding to the event loop. */
+const maxDecisionTurnMs = 5;
 
-async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
-  const { client, clock, logger, schedulerName, random = Math.random } = deps;
-  const sources = openSources({ client, clock, logger });
-  const assumed = createAssumedVolumes(sources.objects);
+async function runScheduler(deps: SchedulerDeps, signal: AbortSignal): Promise<void> {
+  const { client, clock, logger, schedulerName, random, metrics, recorder } = deps;
+  const informers = createInformers({ client, clock, logger });
+  const assumed = createAssumedVolumes(informers.objects);
   const state = createClusterState(assumed.objects);
   const queue = createSchedulingQueue();
-  const measured = deps.metrics && createSchedulingMetrics(deps.metrics, schedulerName);
+  const schedulingMetrics = metrics && createSchedulingMetrics(metrics, schedulerName);
   const work = createWakeUp();
   const volumeChanges = createWakeUp();
   const outcomes = createOutcomeWriter({
-    ...deps,
+    client,
+    recorder,
+    clock,
+    logger,
     waitingPod({ key, uid }) {
-      const pod = sources.pods.get(key);
+      const pod = informers.pods.get(key);
       return pod?.metadata.uid === uid && !pod.spec?.nodeName && queue.has(uid) ? pod : undefined;
     },
   });
-  /** Stops what is under way for a pod. */
+  /** Aborts the binding in progress of a pod, by UID. */
   const stops = new Map<string, AbortController>();
   signal.addEventListener(
     "abort",
@@ -100,21 +116,21 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
   let waitingForVolumes = 0;
   let startAt = 0;
 
-  const tellChange = followCluster({
-    sources,
+  const requeueOnChange = registerHandlers({
+    informers,
     state,
     queue,
     schedulerName,
     clock,
     onChange: work.wake,
-    onPodLeaving: (uid) => stops.get(uid)?.abort(new Error("the pod is gone")),
+    onPodLeaving: (uid) => stops.get(uid)?.abort(new Error("the pod was deleted")),
     onVolumesChange: volumeChanges.wake,
   });
 
   function start(task: Promise<void>): void {
     const ended = task
       .catch((error) => {
-        if (!signal.aborted) logger.error("a task of the scheduler failed", { error });
+        if (!signal.aborted) logger.error("a scheduler task failed", { error });
       })
       .finally(() => {
         tasks.delete(ended);
@@ -129,11 +145,11 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
     try {
       choice = chooseNode(info, state, { random, startAt });
     } catch (error) {
-      giveUp(queued, { reason: "SchedulerError", message: messageOf(error) }, undefined);
+      requeueFailed(queued, { reason: "SchedulerError", message: messageOf(error) }, undefined);
       return;
     }
     if (choice.kind === "none") {
-      giveUp(queued, { reason: "Unschedulable", message: choice.message }, choice);
+      requeueFailed(queued, { reason: "Unschedulable", message: choice.message }, choice);
       return;
     }
     startAt = (startAt + choice.examined) % Math.max(1, state.nodes.length);
@@ -141,15 +157,15 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
     start(bind(queued, choice));
   }
 
-  /** For now: it is tried again when something changes, or after a while. */
-  function giveUp(queued: QueuedPod, failure: Failure, outcome: Outcome): void {
+  /** Requeues the pod and reports the failure. */
+  function requeueFailed(queued: QueuedPod, failure: Failure, outcome: Outcome): void {
     const { info } = queued;
-    // The API may say by now that it has a node, or that it is gone.
+    // The pod may have been bound or deleted in the meantime.
     if (!queue.has(info.uid)) return;
-    measured?.observe(outcome ? "unschedulable" : "error", queued, clock.now());
-    queue.giveBack(info.uid, outcome, clock.now());
-    logger.debug("a pod gets no node", { pod: info.key, ...failure });
-    start(outcomes.refuse(info, failure, signal));
+    schedulingMetrics?.observe(outcome ? "unschedulable" : "error", queued, clock.now());
+    queue.requeue(info.uid, outcome, clock.now());
+    logger.debug("pod is not scheduled", { pod: info.key, ...failure });
+    start(outcomes.recordUnschedulable(info, failure, signal));
   }
 
   async function bind(
@@ -163,12 +179,13 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
     try {
       await bindVolumes(volumes, nodeName, stop.signal);
       await outcomes.bind(info, nodeName, stop.signal);
-      measured?.observe("scheduled", queued, clock.now());
+      schedulingMetrics?.observe("scheduled", queued, clock.now());
       queue.remove(info.uid);
     } catch (error) {
-      if (state.forgetPod(info.uid)) tellChange({ kind: "podGone", pod: info, node: state.node(nodeName) });
+      if (state.forgetPod(info.uid))
+        requeueOnChange({ kind: "podGone", pod: info, node: state.node(nodeName) });
       if (stop.signal.aborted || isNotFound(error)) queue.remove(info.uid);
-      else giveUp(queued, { reason: "SchedulerError", message: messageOf(error) }, undefined);
+      else requeueFailed(queued, { reason: "SchedulerError", message: messageOf(error) }, undefined);
     } finally {
       stops.delete(info.uid);
       release();
@@ -178,7 +195,7 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
   async function bindVolumes(plan: VolumePlan, nodeName: string, stopped: AbortSignal): Promise<void> {
     if (plan.bindings.length === 0 && plan.provisions.length === 0) return;
     const replaced = await writeVolumes({ client }, plan, { nodeName, signal: stopped });
-    const reading = { client, objects: sources.objects, node: state.node, changes: volumeChanges, clock };
+    const reading = { client, objects: informers.objects, node: state.node, changes: volumeChanges, clock };
     waitingForVolumes++;
     work.wake();
     try {
@@ -193,18 +210,18 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
   async function decideAll(): Promise<void> {
     let turnStartedAt = clock.now();
     while (!isBusy() && !signal.aborted) {
-      const queued = queue.take(clock.now());
+      const queued = queue.pop(clock.now());
       if (!queued) return;
       decide(queued);
-      if (clock.now() - turnStartedAt < longestTurnMs) continue;
+      if (clock.now() - turnStartedAt < maxDecisionTurnMs) continue;
       await nextTurn();
       turnStartedAt = clock.now();
     }
   }
 
   async function loop(): Promise<void> {
-    await sources.synced;
-    logger.info("scheduling", { schedulerName, nodes: state.nodes.length });
+    await informers.synced;
+    logger.info("the scheduler is ready", { schedulerName, nodes: state.nodes.length });
     while (!signal.aborted) {
       const more = work.next();
       await decideAll();
@@ -213,12 +230,12 @@ async function runScheduler(deps: Deps, signal: AbortSignal): Promise<void> {
     }
   }
 
-  const unfollow = measured?.follow(queue.pending);
-  const following = sources.run(signal);
+  const stopTracking = schedulingMetrics?.trackPending(queue.pending);
+  const watching = informers.run(signal);
   await loop()
     .catch((error) => {
       if (!signal.aborted) throw error;
     })
-    .finally(unfollow);
-  await Promise.all([following, ...tasks]);
+    .finally(stopTracking);
+  await Promise.all([watching, ...tasks]);
 }

@@ -3,17 +3,17 @@ import type { CriClient } from "../cri/cri-client.ts";
 import { ImageServiceService, RuntimeServiceService } from "../cri/generated/cri.ts";
 import type { CallTable, ServiceDefinition } from "../cri/serve-call.ts";
 import type { Clock } from "../lib/clock.ts";
-import { failure, unimplemented } from "./failure.ts";
+import { failure, unimplemented } from "./model/failure.ts";
 
 interface CallOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
 }
 
-/** As over a socket. */
+/** Same default as for a client on a socket. */
 const defaultTimeoutMs = 120_000;
 
-/** The calls without a socket between, for thousands of pods in one process. Messages are shared, not copied. */
+/** Client without a socket, for thousands of pods in one process. Messages are shared, not copied. */
 export function createInProcessClient(
   calls: { runtime: CallTable; images: CallTable },
   clock: Clock,
@@ -21,12 +21,12 @@ export function createInProcessClient(
   return {
     runtime: serviceClient(RuntimeServiceService, calls.runtime, clock),
     images: serviceClient(ImageServiceService, calls.images, clock),
-    // Nothing is held open; what is under way ends with its signal or with the runtime.
+    // There is no connection; calls in progress end with their signal or with the runtime.
     close() {},
   };
 }
 
-/** The types are the service's own: the table has its calls by the same names. */
+/** The types match, because the table has the calls of the service by the same names. */
 function serviceClient(service: ServiceDefinition, calls: CallTable, clock: Clock) {
   const methods = Object.entries(service).map(([name, { path, responseStream }]) => {
     const call = calls[name] ?? missing(path);
@@ -45,11 +45,11 @@ function missing(path: string): AnyCall {
 
 function streamMethod(call: AnyCall) {
   return (request: never, { signal = never }: CallOptions = {}): AsyncIterable<unknown> => {
-    // Begun at once, as over a socket: a subscriber misses nothing before its first read.
+    // Started immediately, as over a socket, so that a subscriber misses no event before its first read.
     try {
       const messages = call(request, { signal });
       if (Symbol.asyncIterator in messages) return messages;
-      throw new Error("a call that does not answer with a stream");
+      throw new Error("the call does not return a stream");
     } catch (error) {
       return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
     }
@@ -65,7 +65,7 @@ function unaryMethod(call: AnyCall, clock: Clock) {
     clock.sleep(timeoutMs, ending.signal).then(
       () => ending.abort(failure(status.DEADLINE_EXCEEDED, "Deadline exceeded")),
       () => {
-        // Answered in time.
+        // The call ended before the timeout.
       },
     );
     try {
@@ -77,7 +77,7 @@ function unaryMethod(call: AnyCall, clock: Clock) {
   };
 }
 
-/** The signal of a caller that does not give up. */
+/** Signal for callers without one. */
 const never = new AbortController().signal;
-/** What a call's signal says after it has ended: nobody looks. */
+/** Abort reason after the end of a call, which releases its listeners. */
 const over = new Error("the call is over");

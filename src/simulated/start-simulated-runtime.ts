@@ -4,49 +4,54 @@ import { listenOnSocket, type SocketServer } from "../cri/listen-on-socket.ts";
 import { serveCalls } from "../cri/serve-call.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { containerCalls } from "./call/container-calls.ts";
-import { execCalls } from "./call/exec-calls.ts";
-import { imageCalls } from "./call/image-calls.ts";
-import { infoCalls } from "./call/info-calls.ts";
-import { sandboxCalls } from "./call/sandbox-calls.ts";
-import { statsCalls } from "./call/stats-calls.ts";
-import { schedulePlanned } from "./container-end.ts";
-import { createCore } from "./core.ts";
-import { toStatus, unavailable } from "./failure.ts";
-import { loseProcesses, type PodFaults, podFaults } from "./faults.ts";
-import { createInFlight, trackCalls } from "./in-flight.ts";
+import { sleepUntil } from "../lib/timer-queue.ts";
+import { containerCalls } from "./calls/container-calls.ts";
+import { execCalls } from "./calls/exec-calls.ts";
+import { imageCalls } from "./calls/image-calls.ts";
+import { infoCalls } from "./calls/info-calls.ts";
+import { endSandbox, sandboxCalls } from "./calls/sandbox-calls.ts";
+import { statsCalls } from "./calls/stats-calls.ts";
 import { createInProcessClient } from "./in-process-client.ts";
-import { type NodeScripts, nodeScripts } from "./node-scripts.ts";
-import { createRuleBook, type SimulationRule, type SimulationRules } from "./script/rules.ts";
-import { createSimulatedState, type SimulatedState } from "./state.ts";
+import { endContainer, endingOf, schedulePlanned } from "./model/container-end.ts";
+import { createCore, type SimulatedCore } from "./model/core.ts";
+import { toStatus, unavailable } from "./model/failure.ts";
+import { createInFlight, trackCalls } from "./model/in-flight.ts";
+import { probeScript } from "./model/scripts-for.ts";
+import {
+  createSimulatedState,
+  findContainer,
+  type SandboxRecord,
+  type SimulatedState,
+} from "./model/state.ts";
+import { createRuleBook, type Facts, type SimulationRule, type SimulationRules } from "./scripts/rules.ts";
 
 export interface SimulatedRuntimeOptions {
-  /** `unix:///path`; without it the runtime is there in this process only. */
+  /** `unix:///path`. Without it, the runtime is only available in-process. */
   readonly listen?: string;
   readonly clock?: Clock;
   readonly logger: Logger;
-  /** The rules to begin with; without any, everything goes well at once. */
+  /** Initial rules. Without rules, everything succeeds immediately. */
   readonly script?: readonly SimulationRule[];
-  /** Of an earlier runtime: its pods and images go on here. */
+  /** State of an earlier runtime to continue with. */
   readonly state?: SimulatedState;
-  /** The runtime handlers that pods can name, beside none; `simulated` unless told. */
+  /** Runtime handlers in addition to the default one. Default: `simulated`. */
   readonly handlers?: readonly string[];
-  /** Whether every image is here without a pull, but for those that a rule has a pull for; not unless told. */
+  /** Whether all images are present without a pull, except those with a rule for pulls. Default: false. */
   readonly imagesPresent?: boolean;
 }
 
-/** A CRI runtime without containers behind it: everything is state, time and rules. */
+/** CRI runtime without real containers, driven by state, time and rules. */
 export interface SimulatedRuntime extends PodFaults, NodeScripts {
-  /** The calls without a socket. */
+  /** In-process client. */
   readonly client: CriClient;
   readonly rules: SimulationRules;
-  /** The handlers that there are; can be changed. */
+  /** Available runtime handlers; can be modified. */
   readonly handlers: Set<string>;
-  /** For the next one, after `close`. */
+  /** State for the next runtime, after `close`. */
   readonly state: SimulatedState;
-  /** The machine restarts: no sandbox is ready, containers ended with 255; calls and streams under way break off. */
+  /** Simulates a reboot: no sandbox is ready, running containers exit with 255, and calls in progress are aborted. */
   reboot(): void;
-  /** Nobody answers any more, on the socket or in-process; containers go on. */
+  /** Rejects all calls on the socket and in-process. Containers keep running. */
   outage(): Promise<void>;
   restore(): Promise<void>;
   close(): Promise<void>;
@@ -91,6 +96,8 @@ export async function startSimulatedRuntime(options: SimulatedRuntimeOptions): P
     await closing?.close();
   }
 
+  const faults = podFaults(core);
+  const scripts = nodeScripts(core);
   await open();
   for (const container of core.state.containers.values()) schedulePlanned(core, container);
   return {
@@ -98,11 +105,13 @@ export async function startSimulatedRuntime(options: SimulatedRuntimeOptions): P
     rules: core.rules,
     handlers: core.handlers,
     state: core.state,
-    ...podFaults(core),
-    ...nodeScripts(core),
+    killSandbox: faults.killSandbox,
+    exitContainer: faults.exitContainer,
+    awaitVolume: scripts.awaitVolume,
+    probeFailure: scripts.probeFailure,
     reboot() {
       inFlight.interrupt(unavailable("the machine restarts"));
-      loseProcesses(core);
+      applyReboot(core);
     },
     outage: () => shut("connection refused: the simulated runtime is out of order"),
     async restore() {
@@ -111,7 +120,69 @@ export async function startSimulatedRuntime(options: SimulatedRuntimeOptions): P
     },
     async close() {
       await shut("the simulated runtime has stopped");
-      core.agenda.close();
+      core.timers.close();
     },
+  };
+}
+
+/** Faults that can be injected into pods. */
+interface PodFaults {
+  /** Kills the pod's sandbox: it becomes not ready, and its containers exit with 137. */
+  killSandbox(podUid: string): void;
+  /** Makes the running container with this name exit. */
+  exitContainer(podUid: string, name: string, code: number): void;
+}
+
+function podFaults(core: SimulatedCore): PodFaults {
+  function sandboxesOf(podUid: string): readonly SandboxRecord[] {
+    return core.state.byPod.get(podUid) ?? [];
+  }
+  return {
+    killSandbox(podUid) {
+      const sandbox = sandboxesOf(podUid).find(({ state }) => state === "ready");
+      if (!sandbox) throw new Error(`pod ${podUid} has no ready sandbox`);
+      endSandbox(core, sandbox);
+    },
+    exitContainer(podUid, name, code) {
+      const container = sandboxesOf(podUid)
+        .flatMap(({ containers }) => containers)
+        .find(({ metadata, state }) => metadata.name === name && state.kind === "running");
+      if (!container) throw new Error(`pod ${podUid} has no running container ${name}`);
+      endContainer(core, container, endingOf({ code }));
+    },
+  };
+}
+
+/**
+ * Sets the state that a runtime finds after a reboot: no sandbox is ready, and running containers have exited with an
+ * unknown result. No events are published.
+ */
+function applyReboot(core: SimulatedCore): void {
+  for (const sandbox of core.state.sandboxes.values()) sandbox.state = "notReady";
+  for (const container of core.state.containers.values())
+    if (container.state.kind === "running")
+      endContainer(core, container, { exitCode: 255, reason: "Unknown", message: "" });
+}
+
+/** Scripts for operations without a CRI call, which the kubelet of a simulated node requests. */
+interface NodeScripts {
+  /** Resolves when the volume may be mounted; rejects with the scripted error. */
+  awaitVolume(
+    volume: Pick<Facts, "namespace" | "pod" | "uid" | "volume">,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Scripted failure of a probe; undefined without one. */
+  probeFailure(containerId: string, probe: "startup" | "liveness" | "readiness"): string | undefined;
+}
+
+function nodeScripts(core: SimulatedCore): NodeScripts {
+  return {
+    async awaitVolume(volume, signal) {
+      const { delayMs = 0, error } = core.rules.scriptFor("volume", volume);
+      await sleepUntil(core.clock, core.clock.now() + delayMs, signal);
+      if (error !== undefined) throw new Error(error);
+    },
+    probeFailure: (containerId, probe) =>
+      probeScript(core, findContainer(core.state, containerId), probe).failure,
   };
 }

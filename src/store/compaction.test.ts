@@ -8,9 +8,9 @@ const policy = { everyMs: 10, keepMs: 100, keepRevisions: 50 };
 
 describe("decideCompaction", () => {
   const cases: { name: string; samples: [number, number][]; compactTo?: number; kept: number[] }[] = [
-    { name: "nothing is known", samples: [], kept: [] },
+    { name: "no samples", samples: [], kept: [] },
     {
-      name: "nothing is old enough",
+      name: "no sample is old enough",
       samples: [
         [0, 1],
         [99, 20],
@@ -18,7 +18,7 @@ describe("decideCompaction", () => {
       kept: [1, 20],
     },
     {
-      name: "exactly old enough",
+      name: "a sample of exactly the minimum age",
       samples: [
         [0, 5],
         [50, 10],
@@ -28,7 +28,7 @@ describe("decideCompaction", () => {
       kept: [10, 20],
     },
     {
-      name: "the newest of the old ones counts",
+      name: "the newest of several old samples",
       samples: [
         [0, 5],
         [10, 7],
@@ -38,7 +38,7 @@ describe("decideCompaction", () => {
       kept: [9],
     },
     {
-      name: "too many revisions, though young",
+      name: "too many recent revisions",
       samples: [
         [0, 10],
         [10, 80],
@@ -47,7 +47,7 @@ describe("decideCompaction", () => {
       kept: [80],
     },
     {
-      name: "age goes further than count",
+      name: "the age limit exceeds the count limit",
       samples: [
         [0, 60],
         [100, 80],
@@ -56,7 +56,7 @@ describe("decideCompaction", () => {
       kept: [80],
     },
     {
-      name: "as many revisions as may be",
+      name: "exactly the maximum number of revisions",
       samples: [
         [0, 1],
         [10, 50],
@@ -64,7 +64,7 @@ describe("decideCompaction", () => {
       kept: [1, 50],
     },
     {
-      name: "a store that stands still",
+      name: "an idle store",
       samples: [
         [0, 9],
         [60, 9],
@@ -83,7 +83,7 @@ describe("decideCompaction", () => {
 });
 
 describe("runCompaction", () => {
-  test("forgets what is older than the policy, and goes on after a failure", async () => {
+  test("compacts history older than the policy, and continues after a failure", async () => {
     const clock = createManualClock();
     const abort = new AbortController();
     const memory = createMemoryStore();
@@ -107,7 +107,7 @@ describe("runCompaction", () => {
       await store.create(`/${i}`, Buffer.from("x"));
       await clock.advance(10);
     }
-    // One write every 10 ms. At 100 revision 1 is old enough, which fails; at 110 it is revision 2, and so on.
+    // One write every 10 ms. At 100 revision 1 is old enough, which fails; at 110 revision 2, and so on.
     expect(failures).toHaveLength(1);
     expect(compactedTo).toEqual([2, 3, 4, 5]);
     await expect(store.get("/0", { atRevision: 4 })).rejects.toMatchObject({ code: "compacted" });

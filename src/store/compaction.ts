@@ -1,12 +1,13 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "./store.ts";
 
-/** How much of the past a store keeps for watches and for lists that go on from an earlier page. */
+/** Retention of history for watches and for paged lists. */
 export interface CompactionPolicy {
+  /** Interval of compactions. */
   everyMs: number;
-  /** The past is kept this long, */
+  /** Time that revisions are kept. */
   keepMs: number;
-  /** but never more revisions than these: a busy cluster would fill the disk, and its past would be slow to read. */
+  /** Maximum number of revisions. It takes precedence over keepMs, so that a busy cluster does not fill the disk. */
   keepRevisions: number;
 }
 
@@ -16,20 +17,20 @@ const defaultCompactionPolicy: CompactionPolicy = {
   keepRevisions: 20_000,
 };
 
-/** At that time the store was at that revision. */
+/** Revision of the store at a point in time. */
 export interface RevisionSample {
   readonly at: number;
   readonly revision: number;
 }
 
 export interface CompactionDecision {
-  /** Undefined when nothing is old enough. */
+  /** Undefined when there is nothing to compact. */
   compactTo: number | undefined;
-  /** The samples that later decisions still need. */
+  /** Samples that later decisions need. */
   samples: readonly RevisionSample[];
 }
 
-/** `samples` are in the order of time, the last one is of now. */
+/** Decides what to compact. `samples` are ordered by time; the last one is current. */
 export function decideCompaction(
   policy: CompactionPolicy,
   samples: readonly RevisionSample[],
@@ -48,11 +49,11 @@ export interface CompactionOptions {
   policy?: CompactionPolicy;
   clock: Clock;
   signal: AbortSignal;
-  /** A compaction that failed; the next one makes up for it. */
+  /** Called when a compaction failed. It is retried with the next one. */
   onFailure?: (error: unknown) => void;
 }
 
-/** Compacts again and again until the signal aborts. Any number of processes may do it to one store. */
+/** Compacts periodically until the signal aborts. Any number of processes may compact one store. */
 export async function runCompaction(store: Store, options: CompactionOptions): Promise<void> {
   const { policy = defaultCompactionPolicy, clock, signal, onFailure } = options;
   let samples: readonly RevisionSample[] = [];

@@ -1,13 +1,14 @@
-import { maxKeyBytes, maxValueBytes } from "./store.ts";
-
+/** Kinds of store failures. Callers decide by the code, never by the message. */
 export type StoreErrorCode =
-  /** The revision asked for was compacted away. */
+  /** The requested revision was compacted. */
   | "compacted"
-  /** The revision asked for has not happened yet. */
+  /** The requested revision does not exist yet. */
   | "futureRevision"
   /** The reader of a watch fell too far behind. */
   | "slowWatcher"
+  /** The key is empty, too long or not printable ASCII. */
   | "invalidKey"
+  /** The value exceeds the limit of every backend. */
   | "valueTooLarge"
   /** The disk, or etcd's quota, is full; nothing was written. */
   | "noSpace"
@@ -15,12 +16,17 @@ export type StoreErrorCode =
   | "inUse"
   /** The data on disk is damaged. */
   | "corrupt"
-  /** The data on disk is not a Kindling store, or a newer one. */
-  | "foreign"
-  /** The backend cannot be reached or failed; a write may or may not have happened. */
+  /** The data on disk is not a Kindling store, or one of a newer version. */
+  | "unrecognized"
+  /** The backend cannot be reached or failed; a write may or may not have been applied. */
   | "unavailable"
+  /** The store was closed, before the call or while it waited. */
   | "closed";
 
+/**
+ * StoreError is the only error that a store throws: a code, a message for people, and as `cause` the error of the backend,
+ * if there is one. Lost compare-and-set races are results, not errors.
+ */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
 
@@ -31,6 +37,7 @@ export class StoreError extends Error {
   }
 }
 
+/** Whether an error is a StoreError, of the given code if there is one. */
 export function isStoreError(error: unknown, code?: StoreErrorCode): error is StoreError {
   return error instanceof StoreError && (code === undefined || error.code === code);
 }
@@ -55,30 +62,4 @@ export function slowWatcher(prefix: string, maxBuffered: number): StoreError {
 
 export function storeClosed(): StoreError {
   return new StoreError("closed", "the store is closed");
-}
-
-const printableAscii = /^[\x21-\x7e]+$/;
-
-/** No entry is under any other. */
-export function canBeKey(key: string): boolean {
-  return key.length <= maxKeyBytes && printableAscii.test(key);
-}
-
-export function checkKey(key: string): void {
-  if (!canBeKey(key)) {
-    const shown = JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key);
-    throw new StoreError(
-      "invalidKey",
-      `key ${shown} must be 1 to ${maxKeyBytes} characters of printable ASCII without spaces`,
-    );
-  }
-}
-
-export function checkValue(key: string, value: Buffer): void {
-  if (value.length > maxValueBytes) {
-    throw new StoreError(
-      "valueTooLarge",
-      `the value of ${key} has ${value.length} bytes; at most ${maxValueBytes} fit`,
-    );
-  }
 }

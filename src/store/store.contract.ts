@@ -4,31 +4,31 @@ import { describeReads } from "./contract/reads.ts";
 import {
   bytes,
   expectCode,
-  openStoreBench,
+  openStoreFixture,
   type StoreBackend,
-  type StoreBench,
+  type StoreFixture,
   take,
-} from "./contract/store-bench.ts";
+} from "./contract/store-fixture.ts";
 import { describeWatches } from "./contract/watches.ts";
 import { describeWrites } from "./contract/writes.ts";
 
-/** What every backend of the store promises, as tests. */
+/** Test suite that every backend of the store must pass. */
 export function describeStoreContract(name: string, backend: StoreBackend): void {
   describe(`store contract: ${name}`, () => {
-    let bench: StoreBench;
+    let fixture: StoreFixture;
 
     beforeEach(async () => {
-      bench = await openStoreBench(backend);
+      fixture = await openStoreFixture(backend);
     });
-    afterEach(() => bench.close());
+    afterEach(() => fixture.close());
 
-    describeWrites(() => bench);
-    describeReads(() => bench);
-    describeWatches(() => bench);
-    describeCompaction(() => bench);
+    describeWrites(() => fixture);
+    describeReads(() => fixture);
+    describeWatches(() => fixture);
+    describeCompaction(() => fixture);
 
-    test("a closed store refuses everything", async () => {
-      const { store, watch } = bench;
+    test("a closed store rejects all calls", async () => {
+      const { store, watch } = fixture;
       await store.close();
       await expectCode("closed", () => store.get("/a"));
       await expectCode("closed", () => store.create("/a", bytes("1")));

@@ -1,41 +1,42 @@
+import { StoreError } from "./store-error.ts";
+
 /**
- * The revisioned store: opaque bytes under keys, one global revision, compare-and-set, watch from a revision.
- * It knows no Kubernetes. Backends: lmdb-store, memory-store, etcd-store; all pass store.contract.
+ * Revisioned key-value store: opaque bytes under keys, one global revision, compare-and-set, watch from a revision. It is
+ * independent of Kubernetes. The backends lmdb-store, memory-store and etcd-store pass the suite in store.contract.
  *
- * Keys are printable ASCII, so that every backend orders them alike. Revisions are integers that only grow;
- * an empty store is at revision 1 and each write takes the next one. Lost races are results, not exceptions;
- * everything else that can go wrong is a StoreError.
+ * Keys are printable ASCII, so that all backends order them equally. Revisions are increasing integers; an empty store is
+ * at revision 1 and each write takes the next one. Conflicts are results, not exceptions; all failures are StoreErrors.
  */
 export interface Store {
-  /** Others may write too, through other instances: what was read a moment ago may be old. */
+  /** Whether other instances can write to the same data, so that reads may be outdated. */
   readonly shared: boolean;
 
-  /** A value that is written belongs to the store: nobody changes its bytes any more. */
+  /** Buffers passed to the store must not be modified afterwards. */
   create(key: string, value: Buffer): Promise<CreateResult>;
   update(key: string, value: Buffer, options: { ifRevision: number }): Promise<UpdateResult>;
   delete(key: string, options: { ifRevision: number }): Promise<DeleteResult>;
 
   get(key: string, options?: { atRevision?: number }): Promise<Entry | undefined>;
-  /** One page of the keys that start with `prefix`, in key order, all as of one revision. */
+  /** Lists one page of the keys that start with `prefix`, in key order, at one revision. */
   list(prefix: string, options?: ListOptions): Promise<ListPage>;
 
   /**
-   * Every change under `prefix` from `fromRevision` on, in revision order, without gaps. Ends when the signal
-   * aborts; throws `compacted` when that past is gone and `slowWatcher` when the reader falls too far behind.
+   * Streams all changes under `prefix` from `fromRevision` on, in revision order, without gaps. Ends when the signal aborts;
+   * throws `compacted` when the revision is no longer available and `slowWatcher` when the reader falls too far behind.
    */
   watch(prefix: string, options: WatchOptions): AsyncIterable<StoreEvent>;
 
-  /** Forgets the past before `revision`: reads at it and watches from the one after it still work. */
+  /** Deletes the history before `revision`. Reads at `revision` and watches from the next one still work. */
   compact(revision: number): Promise<void>;
   currentRevision(): Promise<number>;
-  /** Waits for writes under way, then ends every watch with `closed`. */
+  /** Waits for pending writes, then ends all watches with `closed`. */
   close(): Promise<void>;
 }
 
 export interface Entry {
   readonly key: string;
   readonly value: Buffer;
-  /** The revision that wrote this value. */
+  /** Revision that wrote this value. */
   readonly revision: number;
 }
 
@@ -53,22 +54,22 @@ export type DeleteResult =
 
 interface ListOptions {
   limit?: number;
-  /** Continues behind this key: the last one of the page before. */
+  /** Continues after this key, the last one of the previous page. */
   after?: string;
-  /** The revision of the first page, so that later pages agree with it. */
+  /** Revision of the first page, for consistent pages. */
   atRevision?: number;
 }
 
 export interface ListPage {
   readonly entries: readonly Entry[];
-  /** The revision that all entries are as of. */
+  /** Revision of all entries. */
   readonly revision: number;
-  /** Whether keys follow behind the last entry. */
+  /** Whether there are keys after the last entry. */
   readonly more: boolean;
 }
 
 export type StoreEvent =
-  /** `previous` is missing when the key was created. */
+  /** `previous` is undefined when the key was created. */
   | {
       readonly kind: "put";
       readonly entry: Entry;
@@ -78,19 +79,45 @@ export type StoreEvent =
   | { readonly kind: "delete"; readonly key: string; readonly revision: number; readonly previous: Entry };
 
 export interface WatchOptions {
-  /** The first revision to deliver. One past the revision of a list continues that list. */
+  /** First revision to deliver. To continue a list, use its revision plus one. */
   fromRevision: number;
   signal: AbortSignal;
-  /** How many events a reader may fall behind before its watch ends with `slowWatcher`. */
+  /** Number of events that a reader may fall behind before its watch ends with `slowWatcher`. */
   maxBuffered?: number;
 }
 
 export const defaultMaxBuffered = 10_000;
-export const maxKeyBytes = 1_024;
-/** What a default etcd takes in one request, less room for the rest of the request. */
+const maxKeyBytes = 1_024;
+/** Default request limit of etcd, minus space for the rest of the request. */
 export const maxValueBytes = 1_536 * 1_024 - 4_096;
 export const firstRevision = 1;
 
 export function eventKey(event: StoreEvent): string {
   return event.kind === "put" ? event.entry.key : event.key;
+}
+
+const printableAscii = /^[\x21-\x7e]+$/;
+
+/** Reports whether the store can have an entry with this key. */
+export function isValidKey(key: string): boolean {
+  return key.length <= maxKeyBytes && printableAscii.test(key);
+}
+
+export function checkKey(key: string): void {
+  if (!isValidKey(key)) {
+    const shown = JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key);
+    throw new StoreError(
+      "invalidKey",
+      `key ${shown} must be 1 to ${maxKeyBytes} characters of printable ASCII without spaces`,
+    );
+  }
+}
+
+export function checkValue(key: string, value: Buffer): void {
+  if (value.length > maxValueBytes) {
+    throw new StoreError(
+      "valueTooLarge",
+      `the value of ${key} has ${value.length} bytes; the maximum is ${maxValueBytes}`,
+    );
+  }
 }

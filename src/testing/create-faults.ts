@@ -1,8 +1,8 @@
-import type { Pod } from "../api/objects.ts";
+import type { Pod } from "../api/meta/objects.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { RunningNode } from "../cluster/node.ts";
-import { parseBytes } from "../simulated/script/amounts.ts";
-import type { SimulationRule } from "../simulated/script/rules.ts";
+import type { RunningNode } from "../cluster/parts/node.ts";
+import { parseBytes } from "../simulated/scripts/annotations.ts";
+import type { SimulationRule } from "../simulated/scripts/rules.ts";
 import type { SimulatedRuntime } from "../simulated/start-simulated-runtime.ts";
 import { toMs } from "./duration.ts";
 import type { FailingPull, Fault, Faults, Outage, Size } from "./faults.ts";
@@ -24,16 +24,16 @@ export function createFaults({ cluster, getPod }: FaultDeps): Faults {
     const node = cluster.nodes.find((each) => each.name === name);
     if (node) return node;
     const names = cluster.nodes.map((each) => each.name).join(", ");
-    throw new TypeError(`there is no node ${JSON.stringify(name)}; there are ${names}`);
+    throw new TypeError(`node ${JSON.stringify(name)} does not exist; the nodes are ${names}`);
   }
 
   function rule(added: SimulationRule): Fault {
     const runtimes = cluster.nodes.map(simulatedOf);
     for (const { rules } of runtimes) rules.add(added);
-    const heal = () => {
+    const end = () => {
       for (const { rules } of runtimes) rules.remove(added);
     };
-    return { heal, [Symbol.dispose]: heal };
+    return { end, [Symbol.dispose]: end };
   }
 
   async function runtimeOfPod(ref: ObjectRef): Promise<{ uid: string; runtime: SimulatedRuntime }> {
@@ -70,7 +70,7 @@ export function createFaults({ cluster, getPod }: FaultDeps): Faults {
     crash: (match, { exitCode = 1, after = 0, times } = {}) =>
       rule({ match, container: { exit: { code: exitCode, afterMs: toMs(after, "after"), times } } }),
     failStart: (match, message) => rule({ match, container: { startError: message } }),
-    failProbe: (match, message = "the test lets it fail") => rule({ match, probe: { failure: message } }),
+    failProbe: (match, message = "failed by the test") => rule({ match, probe: { failure: message } }),
     rule,
 
     async exitContainer(pod, { container, exitCode }) {
@@ -107,13 +107,15 @@ function simulatedOf({ simulated }: RunningNode): SimulatedRuntime {
 
 function pullFailure(reason: FailingPull["reason"]) {
   if (Object.hasOwn(pullFailures, reason)) return pullFailures[reason];
-  throw new TypeError(`reason: ${JSON.stringify(reason)} is none of ${Object.keys(pullFailures).join(", ")}`);
+  throw new TypeError(
+    `reason: ${JSON.stringify(reason)} is not one of ${Object.keys(pullFailures).join(", ")}`,
+  );
 }
 
 function toBytes(size: Size, name: string): number {
   const bytes = typeof size === "number" ? size : parseBytes(size);
   if (bytes !== undefined && bytes >= 0) return bytes;
   throw new TypeError(
-    `${name}: ${typeof size === "string" ? JSON.stringify(size) : size} is no size; write bytes, or text like "500Mi"`,
+    `${name}: ${typeof size === "string" ? JSON.stringify(size) : size} is not a size; use bytes, or text like "500Mi"`,
   );
 }

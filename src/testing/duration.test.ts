@@ -15,10 +15,10 @@ test.each([
 });
 
 test.each(["", "5", "5 m", "-5m", "5d", "m", "1h30", -1, Number.NaN, "9".repeat(400)])(
-  "%j is none",
+  "%j is not a duration",
   (wrong) => {
     expect(() => toMs(wrong, "timeout")).toThrow(
-      /^timeout: .* is no duration; write milliseconds, or text like/,
+      /^timeout: .* is not a duration; use milliseconds, or text like/,
     );
   },
 );

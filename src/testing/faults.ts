@@ -1,26 +1,26 @@
-import type { SimulationRule } from "../simulated/script/rules.ts";
+import type { SimulationRule } from "../simulated/scripts/rules.ts";
 import type { Duration } from "./duration.ts";
 import type { ObjectRef } from "./test-client.ts";
 
-/** Whom a fault is for: each pattern may have `*` and `?`; what is left out matches all. */
+/** Pods that a fault applies to. Patterns may contain `*` and `?`; an omitted field matches everything. */
 interface PodMatch {
   readonly namespace?: string;
   readonly pod?: string;
 }
 interface VolumeMatch extends PodMatch {
-  /** By its name in the pod. */
+  /** Name of the volume in the pod. */
   readonly volume?: string;
 }
 interface ContainerMatch extends PodMatch {
   readonly container?: string;
-  /** As the pod names it. */
+  /** Image as written in the pod. */
   readonly image?: string;
 }
 interface PullMatch extends PodMatch {
   readonly image?: string;
 }
 interface ProbeMatch extends ContainerMatch {
-  /** All three unless told. */
+  /** Defaults to all three. */
   readonly probe?: "startup" | "liveness" | "readiness";
 }
 
@@ -29,87 +29,87 @@ export type Size = number | string;
 
 interface SlowPull {
   readonly size: Size;
-  /** In a second. */
+  /** Bytes per second. */
   readonly rate: Size;
   readonly layers?: number;
 }
 
 interface StalledPull {
-  /** Where nothing more comes; before the first byte unless told. */
+  /** Position at which the transfer stalls. Defaults to 0. */
   readonly at?: Size;
-  /** Of the image; 10Mi unless told. */
+  /** Size of the image. Defaults to 10Mi. */
   readonly size?: Size;
-  /** For ever unless told. */
+  /** Duration of the stall. Defaults to forever. */
   readonly lasting?: Duration;
 }
 
 export interface FailingPull {
   readonly reason: "not-found" | "unauthorized" | "unavailable";
-  /** Instead of the usual words. */
+  /** Error message. Defaults to that of the reason. */
   readonly message?: string;
 }
 
 interface Crash {
-  /** 1 unless told. */
+  /** Defaults to 1. */
   readonly exitCode?: number;
-  /** After the container's start; at once unless told. */
+  /** Time after the container's start. Defaults to 0. */
   readonly after?: Duration;
-  /** So many starts of each container end so, later ones stay up; all unless told. */
+  /** Number of starts of each container that crash; later ones keep running. Defaults to all. */
   readonly times?: number;
 }
 
-/** A fault that lasts until it is healed. What began before goes on as it began. */
+/** Fault that lasts until it is ended. Operations that began earlier are not affected. */
 export interface Fault extends Disposable {
-  heal(): void;
+  end(): void;
 }
 
-/** Lasts until it is ended. */
+/** Outage that lasts until it is ended. */
 export interface Outage extends AsyncDisposable {
   end(): Promise<void>;
 }
 
-/** Things that go wrong, on purpose. Times are by the cluster's clock. All but `apiOutage` and `nodeOutage` need simulated nodes. */
+/** Fault injection. Times are of the cluster's clock. All except `apiOutage` and `nodeOutage` require simulated nodes. */
 export interface Faults {
-  /** Setting up volumes takes so long; `Infinity` is for ever. */
+  /** Delays the setup of volumes; `Infinity` means forever. */
   slowVolume(match: VolumeMatch, delay: Duration): Fault;
-  /** Volumes cannot be set up: FailedMount with this message. */
+  /** Fails the setup of volumes: FailedMount with this message. */
   failVolume(match: VolumeMatch, message: string): Fault;
-  /** The network of pods takes so long. */
+  /** Delays the network setup of pods. */
   slowNetwork(match: PodMatch, delay: Duration): Fault;
-  /** Pods get no network: FailedCreatePodSandBox with this message. */
+  /** Fails the network setup of pods: FailedCreatePodSandBox with this message. */
   failNetwork(match: PodMatch, message: string): Fault;
-  /** Sandboxes of a runtime handler take so long. */
+  /** Delays the sandboxes of a runtime handler. */
   slowHandler(handler: string, delay: Duration): Fault;
   failHandler(handler: string, message: string): Fault;
 
   slowPull(match: PullMatch, pull: SlowPull): Fault;
-  /** No more bytes come: the kubelet gives up after its no-progress timeout and tries again. */
+  /** Stalls a pull: the kubelet aborts it after its no-progress timeout and retries. */
   stallPull(match: PullMatch, pull?: StalledPull): Fault;
   failPull(match: PullMatch, pull: FailingPull): Fault;
 
-  /** Containers that start from now on end by themselves. */
+  /** Crashes containers that start from now on. */
   crash(match: ContainerMatch, crash?: Crash): Fault;
-  /** Containers cannot be started, with this message. */
+  /** Fails the start of containers with this message. */
   failStart(match: ContainerMatch, message: string): Fault;
-  /** Probes fail. Without a fault every probe succeeds: nobody listens at a simulated pod's address. */
+  /** Fails probes. Without a fault every probe succeeds, because simulated pods have no processes. */
   failProbe(match: ProbeMatch, message?: string): Fault;
-  /** Anything else that simulated runtimes can do. */
+  /** Adds any rule of the simulated runtime. */
   rule(rule: SimulationRule): Fault;
 
-  /** A running container ends now. */
+  /** Stops a running container now. */
   exitContainer(
     pod: ObjectRef,
     exit: { readonly container: string; readonly exitCode: number },
   ): Promise<void>;
-  /** A pod's sandbox dies now, with all of its containers. */
+  /** Stops a pod's sandbox and all of its containers now. */
   killSandbox(pod: ObjectRef): Promise<void>;
-  /** The machine of a node restarts now: none of its containers has survived it. */
+  /** Reboots the machine of a node now, which stops all of its containers. */
   rebootNode(node: string): void;
 
-  /** Nobody reaches the API. */
+  /** Makes the API unreachable. */
   apiOutage(): Promise<Outage>;
-  /** The kubelet of a node is stopped; its containers go on. */
+  /** Stops the kubelet of a node; its containers keep running. */
   nodeOutage(node: string): Promise<Outage>;
-  /** The runtime of a node does not answer its kubelet. */
+  /** Makes the runtime of a node unreachable for its kubelet. */
   runtimeOutage(node: string): Promise<Outage>;
 }

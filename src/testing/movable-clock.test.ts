@@ -12,7 +12,7 @@ const settle = async () => {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 };
 
-test("it goes on by itself", async () => {
+test("follows the system clock", async () => {
   const clock = createMovableClock({ settle });
   const began = clock.now();
   const slept = clock.sleep(1_000).then(() => clock.now());
@@ -20,7 +20,7 @@ test("it goes on by itself", async () => {
   expect((await slept) - began).toBe(1_000);
 });
 
-test("moved, it wakes whoever sleeps in the order of their deadlines, and those who sleep again", async () => {
+test("advance wakes sleepers in the order of their deadlines, including repeated sleeps", async () => {
   const clock = createMovableClock({ settle });
   const began = clock.now();
   const seen: string[] = [];
@@ -37,7 +37,7 @@ test("moved, it wakes whoever sleeps in the order of their deadlines, and those 
   expect(clock.now() - began).toBe(12_000);
 });
 
-test("what is left of a sleep after a move is real time", async () => {
+test("the rest of a sleep after advance is real time", async () => {
   const clock = createMovableClock({ settle });
   const woken = vi.fn();
   void clock.sleep(600_000).then(woken);
@@ -48,14 +48,14 @@ test("what is left of a sleep after a move is real time", async () => {
   expect(woken).toHaveBeenCalled();
 });
 
-test("moves wait for each other", async () => {
+test("concurrent calls of advance run in order", async () => {
   const clock = createMovableClock({ settle });
   const began = clock.now();
   await Promise.all([clock.advance(1_000), clock.advance(2_000)]);
   expect(clock.now() - began).toBe(3_000);
 });
 
-test("a sleep longer than any timer", async () => {
+test("sleeps longer than the maximum timer", async () => {
   const clock = createMovableClock({ settle });
   const woken = vi.fn();
   void clock.sleep(2 ** 32).then(woken);
@@ -66,12 +66,12 @@ test("a sleep longer than any timer", async () => {
   expect(woken).toHaveBeenCalledOnce();
 });
 
-test("an aborted sleep rejects; a stopped clock leaves no timer", async () => {
+test("rejects an aborted sleep, and leaves no timer when stopped", async () => {
   const clock = createMovableClock({ settle });
   const stop = new AbortController();
   const sleeping = clock.sleep(1_000, stop.signal);
-  stop.abort(new Error("enough"));
-  await expect(sleeping).rejects.toThrow("enough");
+  stop.abort(new Error("aborted"));
+  await expect(sleeping).rejects.toThrow("aborted");
   void clock.sleep(1_000);
   clock.stop();
   void clock.sleep(1_000);

@@ -1,13 +1,13 @@
 import type { Clock } from "../lib/clock.ts";
 
-/** A clock that goes on by itself, as the system's does, and can be moved ahead of it. */
+/** Clock that follows the system clock and can be advanced ahead of it. */
 export interface MovableClock extends Clock {
   /**
-   * Moves ahead, waking on the way whoever sleeps, in the order of their deadlines. Who is woken has done its work
-   * before time moves on.
+   * Advances the time and wakes sleepers in the order of their deadlines. Their work completes before the time advances
+   * further.
    */
   advance(ms: number): Promise<void>;
-  /** Nobody wakes any more. */
+  /** Clears all timers. Sleepers are no longer woken. */
   stop(): void;
 }
 
@@ -17,10 +17,10 @@ interface Sleeper {
   wake(): void;
 }
 
-/** A timer that is set for longer goes off at once. */
-const longestTimerMs = 2 ** 31 - 1;
+/** Maximum delay of a timer; a longer one fires immediately. */
+const maxTimerMs = 2 ** 31 - 1;
 
-/** `settle` resolves when everybody who was woken is done. */
+/** Creates a clock. `settle` resolves when the work of woken sleepers is complete. */
 export function createMovableClock({ settle }: { readonly settle: () => Promise<void> }): MovableClock {
   let aheadMs = 0;
   let advancing = Promise.resolve();
@@ -31,19 +31,19 @@ export function createMovableClock({ settle }: { readonly settle: () => Promise<
   function arm(sleeper: Sleeper): void {
     clearTimeout(sleeper.timer);
     const leftMs = Math.max(0, sleeper.wakeAt - now());
-    // A timer may go off a little early, or be too short for the whole time.
-    const ring = () => (now() >= sleeper.wakeAt ? sleeper.wake() : arm(sleeper));
-    sleeper.timer = setTimeout(ring, Math.min(leftMs, longestTimerMs));
+    // A timer may fire slightly early, or its maximum delay may be too short.
+    const onTimer = () => (now() >= sleeper.wakeAt ? sleeper.wake() : arm(sleeper));
+    sleeper.timer = setTimeout(onTimer, Math.min(leftMs, maxTimerMs));
   }
 
-  async function moveTo(target: number): Promise<void> {
+  async function advanceTo(target: number): Promise<void> {
     await settle();
     while (!stopped) {
       const next = earliest(sleepers);
       if (next === undefined || next > target) break;
       aheadMs += Math.max(0, next - now());
       for (const sleeper of [...sleepers]) if (sleeper.wakeAt <= next) sleeper.wake();
-      // What woke may go to sleep again before the target: let it run first.
+      // Woken tasks may sleep again before the target: let them run first.
       await settle();
     }
     aheadMs += Math.max(0, target - now());
@@ -55,7 +55,7 @@ export function createMovableClock({ settle }: { readonly settle: () => Promise<
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
-        const leave = () => {
+        const remove = () => {
           sleepers.delete(sleeper);
           clearTimeout(sleeper.timer);
           signal?.removeEventListener("abort", onAbort);
@@ -64,12 +64,12 @@ export function createMovableClock({ settle }: { readonly settle: () => Promise<
           wakeAt: now() + ms,
           timer: undefined,
           wake() {
-            leave();
+            remove();
             resolve();
           },
         };
         const onAbort = () => {
-          leave();
+          remove();
           reject(signal?.reason);
         };
         signal?.addEventListener("abort", onAbort, { once: true });
@@ -78,9 +78,9 @@ export function createMovableClock({ settle }: { readonly settle: () => Promise<
         arm(sleeper);
       }),
     advance(ms) {
-      const moved = advancing.then(() => moveTo(now() + ms));
-      advancing = moved.catch(() => {});
-      return moved;
+      const advanced = advancing.then(() => advanceTo(now() + ms));
+      advancing = advanced.catch(() => {});
+      return advanced;
     },
     stop() {
       stopped = true;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { defaultFeatures } from "../api/feature-gates.ts";
+import { defaultFeatures } from "../api/meta/feature-gates.ts";
 import { readOptions } from "./read-options.ts";
 import type { TestClusterOptions } from "./test-cluster.ts";
 
-test("without any: one simulated node, a store in memory, any port of loopback", () => {
+test("defaults to one simulated node, a store in memory and any port of loopback", () => {
   expect(readOptions({}, false)).toMatchObject({
     nodes: 1,
     runtime: { kind: "simulated" },
@@ -13,12 +13,12 @@ test("without any: one simulated node, a store in memory, any port of loopback",
   });
 });
 
-test("gates are set on top of the defaults", () => {
+test("adds feature gates to the defaults", () => {
   const { features } = readOptions({ features: { ImagePullProgress: false } }, false);
   expect(features).toEqual({ ...defaultFeatures, ImagePullProgress: false });
 });
 
-test("real containers", () => {
+test("selects real containers", () => {
   expect(readOptions({ runtime: "real" }, true)).toMatchObject({
     runtime: { kind: "own", driver: "auto" },
     ephemeral: true,
@@ -33,6 +33,6 @@ test.each<[unknown, RegExp]>([
   [{ runtime: "real", handlers: ["kata"] }, /^handlers: only simulated nodes/],
   [{ runtime: "real" }, /^runtime: "real" needs root/],
   [{ features: { Nothing: true } }, /Nothing/],
-])("%j is refused", (options, says) => {
-  expect(() => readOptions(options as TestClusterOptions, false)).toThrow(says);
+])("rejects %j", (options, message) => {
+  expect(() => readOptions(options as TestClusterOptions, false)).toThrow(message);
 });

@@ -1,17 +1,17 @@
-import { parseFeatureGates } from "../api/feature-gates.ts";
+import { parseFeatureGates } from "../api/meta/feature-gates.ts";
 import type { ClusterOptions } from "../cluster/cluster.ts";
 import { createLogger, silentLogger } from "../lib/logger.ts";
 import type { TestClusterOptions } from "./test-cluster.ts";
 
-const mostNodes = 5_000;
+const maxNodes = 5_000;
 
-/** What the options mean for the parts of a cluster. Throws with the one that is wrong. */
+/** Converts and validates the options. Throws a TypeError that names the invalid one. */
 export function readOptions(
   { nodes = 1, features = {}, runtime = "simulated", handlers, port = 0, log }: TestClusterOptions,
   isRoot: boolean,
 ): Omit<ClusterOptions, "dataDir" | "clock"> {
-  if (!Number.isInteger(nodes) || nodes < 1 || nodes > mostNodes)
-    throw new TypeError(`nodes: ${nodes} is not a whole number from 1 to ${mostNodes}`);
+  if (!Number.isInteger(nodes) || nodes < 1 || nodes > maxNodes)
+    throw new TypeError(`nodes: ${nodes} is not a whole number from 1 to ${maxNodes}`);
   if (runtime !== "simulated" && runtime !== "real")
     throw new TypeError(`runtime: ${JSON.stringify(runtime)} is neither "simulated" nor "real"`);
   if (runtime === "real" && nodes > 1)
@@ -28,7 +28,7 @@ export function readOptions(
       runtime === "real"
         ? { kind: "own", driver: "auto" }
         : { kind: "simulated", ...(handlers && { handlers }) },
-    // A test leaves no containers behind.
+    // Containers are deleted on close.
     ephemeral: true,
     store: { kind: "memory" },
     listen: { host: "127.0.0.1", port },

@@ -1,46 +1,46 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connectCluster } from "../client/create-client.ts";
+import { performance } from "node:perf_hooks";
+import { connectCluster } from "../client/api/create-client.ts";
 import { startCluster as startParts } from "../cluster/cluster.ts";
-import { unmountBelow } from "../cluster/unmount-below.ts";
+import { unmountBelow } from "../cluster/host/unmount-below.ts";
 import { createFaults } from "./create-faults.ts";
 import { createTestClient } from "./create-test-client.ts";
 import { toMs } from "./duration.ts";
 import { createMovableClock } from "./movable-clock.ts";
 import { readOptions } from "./read-options.ts";
-import { settle } from "./settle.ts";
 import type { TestCluster, TestClusterOptions } from "./test-cluster.ts";
 
-export { StatusError } from "../api/status-error.ts";
-export type { ObjectTypes, ResourceName } from "../client/client.ts";
+export { StatusError } from "../api/meta/status-error.ts";
+export type { ObjectTypes, ResourceName } from "../client/api/client.ts";
 export type { Duration } from "./duration.ts";
-export { WaitTimeoutError } from "./explain-wait.ts";
 export type { Fault, Faults, Outage } from "./faults.ts";
 export type { NewObject, ObjectRef, TestClient } from "./test-client.ts";
 export type { ClusterClock, TestCluster, TestClusterOptions } from "./test-cluster.ts";
+export { WaitTimeoutError } from "./wait-until.ts";
 
-/** A whole cluster inside this process, ready to run pods. Whoever starts it closes it. */
+/** Starts a cluster inside this process, ready to run pods. The caller has to close it. */
 export async function startCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const parts = readOptions(options, process.getuid?.() === 0);
   const clock = createMovableClock({ settle });
-  /** What is to be undone, the latest first. */
-  const started: (() => unknown)[] = [() => clock.stop()];
+  /** Clean-up functions, run in reverse order. */
+  const cleanUps: (() => unknown)[] = [() => clock.stop()];
   let closing: Promise<void> | undefined;
   const close = () => {
-    closing ??= undoAll(started);
+    closing ??= runCleanUps(cleanUps);
     return closing;
   };
   try {
     const dataDir = await mkdtemp(join(tmpdir(), "kindling-"));
-    started.push(() => rm(dataDir, { recursive: true, force: true }));
-    // A kubelet leaves the volumes of its pods standing.
-    if (options.runtime === "real") started.push(() => unmountBelow(dataDir));
+    cleanUps.push(() => rm(dataDir, { recursive: true, force: true }));
+    // A stopped kubelet leaves the volumes of its pods mounted.
+    if (options.runtime === "real") cleanUps.push(() => unmountBelow(dataDir));
     const cluster = await startParts({ ...parts, dataDir, clock });
-    started.push(cluster.close);
+    cleanUps.push(cluster.close);
     const { url, kubeconfig } = cluster;
     const connection = await connectCluster({ kubeconfig, userAgent: "kindling-test" });
-    started.push(() => connection.close());
+    cleanUps.push(() => connection.close());
     const client = createTestClient({ client: connection, clock });
     if (options.objects) await client.apply(options.objects);
     return {
@@ -52,7 +52,8 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
         now: clock.now,
         async advance(duration) {
           const ms = toMs(duration, "duration");
-          if (ms === Number.POSITIVE_INFINITY) throw new TypeError("duration: a clock is not moved for ever");
+          if (ms === Number.POSITIVE_INFINITY)
+            throw new TypeError("duration: the clock cannot be advanced by Infinity");
           await clock.advance(ms);
         },
       },
@@ -67,15 +68,41 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
   }
 }
 
-/** All of it, also where a part of it fails: the first failure is told in the end. */
-async function undoAll(started: (() => unknown)[]): Promise<void> {
+/** Runs all clean-up functions, then rejects with the first failure, if any. */
+async function runCleanUps(cleanUps: (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];
-  for (const undo of started.reverse()) {
+  for (const cleanUp of cleanUps.reverse()) {
     try {
-      await undo();
+      await cleanUp();
     } catch (error) {
       failures.push(error);
     }
   }
   if (failures.length > 0) throw failures[0];
+}
+
+const sampleMs = 1;
+/** Utilization of the event loop up to which a sample counts as idle. */
+const maxIdleUtilization = 0.3;
+const idleSamples = 2;
+/** Limit, because other code of this process may never be idle. */
+const settleTimeoutMs = 150;
+
+/**
+ * Resolves when the event loop is idle. All parts of the cluster run in this process, so their pending requests are
+ * complete then.
+ */
+export async function settle(): Promise<void> {
+  const deadline = performance.now() + settleTimeoutMs;
+  for (let idle = 0; idle < idleSamples && performance.now() < deadline; ) {
+    const before = performance.eventLoopUtilization();
+    await new Promise((resolve) => setTimeout(resolve, sampleMs));
+    const { utilization } = performance.eventLoopUtilization(before);
+    idle = utilization <= maxIdleUtilization && !hasFileRequests() ? idle + 1 : 0;
+  }
+}
+
+/** File requests run in other threads while the event loop is idle. */
+function hasFileRequests(): boolean {
+  return process.getActiveResourcesInfo().some((name) => name.startsWith("FSReq"));
 }

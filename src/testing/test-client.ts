@@ -1,15 +1,15 @@
-import type { KubeObject, ObjectMeta } from "../api/objects.ts";
-import type { ObjectKey, ObjectTypes, ResourceName } from "../client/client.ts";
-import type { Explanation } from "../monitor/explain/explanation.ts";
+import type { KubeObject, ObjectMeta } from "../api/meta/objects.ts";
+import type { ObjectKey, ObjectTypes, ResourceName } from "../client/api/client.ts";
+import type { Explanation } from "../explain/explanation.ts";
 import type { Duration } from "./duration.ts";
 
-/** Which object: its name in the namespace `default`, its key, or an object itself. */
+/** Reference to an object: its name in the namespace `default`, its key, or the object itself. */
 export type ObjectRef =
   | string
   | ObjectKey
   | { readonly metadata: { readonly namespace?: string; readonly name?: string } };
 
-/** An object as it is given to `create`: what its resource says already may be left out. */
+/** Object for `create`. apiVersion and kind default to those of the resource. */
 export type NewObject<Name extends ResourceName> = Omit<
   ObjectTypes[Name],
   "apiVersion" | "kind" | "metadata"
@@ -20,14 +20,14 @@ export type NewObject<Name extends ResourceName> = Omit<
 };
 
 export interface ListSelection {
-  /** All of them unless told. */
+  /** Defaults to all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
 
 interface PatchOptions {
-  /** `strategic` unless told, as with kubectl. */
+  /** Defaults to `strategic`, as kubectl. */
   readonly type?: "strategic" | "merge" | "json";
   readonly subresource?: string;
 }
@@ -38,7 +38,7 @@ interface DeletionOptions {
 }
 
 interface WaitOptions {
-  /** In real time, whatever the cluster's clock says; 30 s unless told. */
+  /** Timeout in real time, independent of the cluster's clock. Defaults to 30 s. */
   readonly timeout?: Duration;
 }
 
@@ -47,7 +47,7 @@ interface ObjectChange<T> {
   readonly object: T;
 }
 
-/** The cluster's API as its administrator. What it refuses is a StatusError with Kubernetes' `code` and `reason`. */
+/** Client of the cluster's API, as its administrator. Rejects with a StatusError that has Kubernetes' `code` and `reason`. */
 export interface TestClient {
   create<Name extends ResourceName>(resource: Name, object: NewObject<Name>): Promise<ObjectTypes[Name]>;
   get<Name extends ResourceName>(resource: Name, ref: ObjectRef): Promise<ObjectTypes[Name]>;
@@ -67,19 +67,19 @@ export interface TestClient {
     options?: PatchOptions,
   ): Promise<ObjectTypes[Name]>;
   delete<Name extends ResourceName>(resource: Name, ref: ObjectRef, options?: DeletionOptions): Promise<void>;
-  /** What is there, as `ADDED`, then every change; until the loop is left or the signal aborts. */
+  /** Yields existing objects as `ADDED`, then every change, until the loop ends or the signal aborts. */
   watch<Name extends ResourceName>(
     resource: Name,
     selection?: ListSelection & { readonly signal?: AbortSignal },
   ): AsyncIterable<ObjectChange<ObjectTypes[Name]>>;
   /**
-   * Creates what a manifest holds, in its order, and patches what is there already: YAML or JSON text with one or more
-   * documents, or objects. Fields that a manifest leaves out stay as they are.
+   * Creates the objects of a manifest in order, and patches existing ones. A manifest is YAML or JSON text with one or
+   * more documents, or objects. Omitted fields stay unchanged.
    */
   apply(manifest: string | object | readonly object[]): Promise<readonly KubeObject[]>;
   /**
-   * Waits until an object, which may be yet to come, is as asked: by a condition (`Ready`, `Ready=False`) or by a
-   * function. Too late, it throws a WaitTimeoutError that says what the object waits for, and what would help.
+   * Waits until an object, which may not exist yet, has a condition (`Ready`, `Ready=False`) or satisfies a function.
+   * Rejects after the timeout with a WaitTimeoutError that says what the object waits for, and how to fix it.
    */
   waitFor<Name extends ResourceName>(
     resource: Name,
@@ -92,7 +92,7 @@ export interface TestClient {
     ref: ObjectRef,
     options?: WaitOptions,
   ): Promise<void>;
-  /** What `kindling why` says of a pod. */
+  /** Explains a pod like `kindling why`. */
   why(pod: ObjectRef): Promise<Explanation>;
   /** Any other call: `request("GET", "/version")`. */
   request<T = unknown>(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T>;

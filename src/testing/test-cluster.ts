@@ -1,32 +1,32 @@
-import type { Features } from "../api/feature-gates.ts";
+import type { Features } from "../api/meta/feature-gates.ts";
 import type { Duration } from "./duration.ts";
 import type { Faults } from "./faults.ts";
 import type { TestClient } from "./test-client.ts";
 
 export interface TestClusterOptions {
-  /** How many; 1 unless told. Named node-1, node-2 and so on. */
+  /** Number of nodes, named node-1, node-2 and so on. Defaults to 1. */
   readonly nodes?: number;
   /** Gates that differ from the defaults. */
   readonly features?: Partial<Features>;
-  /** `simulated`, unless told: pods are state and time, no processes. `real` runs containers, which takes root. */
+  /** `simulated` (default) runs no processes. `real` runs containers, which requires root. */
   readonly runtime?: "simulated" | "real";
-  /** Runtime handlers of simulated nodes, for RuntimeClasses to name. */
+  /** Runtime handlers of simulated nodes, for RuntimeClasses. */
   readonly handlers?: readonly string[];
-  /** A manifest, or objects, that are there when the cluster is. */
+  /** Manifest or objects to create at the start. */
   readonly objects?: string | readonly object[];
-  /** Of the API on 127.0.0.1; any that is free unless told. */
+  /** Port of the API on 127.0.0.1. Defaults to any free port. */
   readonly port?: number;
-  /** Whether to write the cluster's log to standard error; not unless told. */
+  /** Level of the cluster's log on standard error. Defaults to no log. */
   readonly log?: "debug" | "info" | "warn" | "error";
 }
 
-/** The time by which the cluster goes. It goes on by itself; moved, it is ahead of the system's. */
+/** Clock of the cluster. It follows the system clock and can be advanced ahead of it. */
 export interface ClusterClock {
   /** Milliseconds since the epoch. */
   now(): number;
   /**
-   * Moves ahead. Whatever comes due on the way happens in its order: probes, back-offs, deadlines, leases. Resolves
-   * when the cluster has nothing more to do at the new time; what it began then goes on.
+   * Advances the time. Probes, back-offs, deadlines and leases that become due run in order. Resolves when the cluster
+   * is idle at the new time; operations in progress continue.
    */
   advance(duration: Duration): Promise<void>;
 }
@@ -34,14 +34,14 @@ export interface ClusterClock {
 export interface TestCluster extends AsyncDisposable {
   /** `https://127.0.0.1:40123` */
   readonly url: string;
-  /** The path of a file for kubectl and for any client: its user is the cluster's administrator. */
+  /** Path of a kubeconfig with administrator access. */
   readonly kubeconfig: string;
   readonly kubeconfigText: string;
   readonly client: TestClient;
   readonly clock: ClusterClock;
   readonly faults: Faults;
-  /** Their names. */
+  /** Names of the nodes. */
   readonly nodes: readonly string[];
-  /** Ends all of it and removes its files. Does nothing the second time. */
+  /** Stops the cluster and removes its files. Idempotent. */
   close(): Promise<void>;
 }

@@ -23,10 +23,10 @@ test.each([
   expect(hasCondition(condition)(pod)).toBe(expected);
 });
 
-test("nothing has a condition before it has a status", () => {
+test("an object without status has no condition", () => {
   expect(hasCondition("Ready=False")({ apiVersion: "v1", kind: "Pod", metadata: {} })).toBe(false);
 });
 
-test.each(["", "Ready=", "Ready=false", "is ready", "=True"])("%j is none", (condition) => {
-  expect(() => hasCondition(condition)).toThrow(/is no condition: write Type or Type=Status/);
+test.each(["", "Ready=", "Ready=false", "is ready", "=True"])("rejects %j", (condition) => {
+  expect(() => hasCondition(condition)).toThrow(/is not a condition: use Type or Type=Status/);
 });

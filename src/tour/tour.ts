@@ -1,50 +1,63 @@
-import { createScene } from "./scene.ts";
-import type { Step } from "./step.ts";
-import type { StepOutcome, TourEvent } from "./tour-event.ts";
-import { type GroundOptions, type OpenGround, openGround } from "./tour-ground.ts";
+import { createStepContext, type Step } from "./model/step-context.ts";
+import { startTourCluster, type TourCluster, type TourClusterOptions } from "./model/tour-cluster.ts";
+import type { StepOutcome, TourEvent } from "./model/tour-event.ts";
+import { imagePullProgress } from "./steps/image-pull-progress.ts";
+import { invalidImageName } from "./steps/invalid-image-name.ts";
+import { missingConfigMap } from "./steps/missing-config-map.ts";
+import { slowStarter } from "./steps/slow-starter.ts";
+import { stuckStatefulSet } from "./steps/stuck-stateful-set.ts";
 
-export interface TourOptions extends Omit<GroundOptions, "signal" | "tell" | "pullSeconds"> {
-  /** With their numbers on the whole tour. */
+export interface TourOptions extends Omit<TourClusterOptions, "signal" | "emit" | "pullSeconds"> {
+  /** Steps to run, with their numbers in the whole tour. */
   readonly steps: readonly { readonly number: number; readonly step: Step }[];
   readonly of: number;
   readonly signal: AbortSignal;
   readonly paceMs: number;
-  tell(event: TourEvent): void;
-  /** Before each step but the first. */
+  emit(event: TourEvent): void;
+  /** Called before each step except the first. */
   pause(): Promise<void>;
 }
 
-/** Long enough to see a pull, and for a word about it in the pod's events. */
+/** Long enough to watch a pull, and for an event with its progress. */
 const slowPullSeconds = 12;
 
-/** Starts a cluster of its own, shows the steps one after the other, and leaves nothing behind. */
+/** Starts a temporary cluster, runs the steps in order and cleans up. */
 export async function runTour(options: TourOptions): Promise<readonly StepOutcome[]> {
-  const { clock, signal, tell } = options;
+  const { clock, signal, emit } = options;
   const startedAt = clock.now();
   const outcomes: StepOutcome[] = [];
   const showsPull = options.steps.some(({ step }) => step.showsPull);
-  const ground = await openGround({ ...options, pullSeconds: showsPull ? slowPullSeconds : 1 });
+  const cluster = await startTourCluster({
+    runtime: options.runtime,
+    features: options.features,
+    logger: options.logger,
+    kubeletConfig: options.kubeletConfig,
+    clock,
+    signal,
+    emit,
+    pullSeconds: showsPull ? slowPullSeconds : 1,
+  });
   try {
     for (const [i, { number, step }] of options.steps.entries()) {
       if (i > 0) await options.pause();
       signal.throwIfAborted();
-      tell({ kind: "step", number, of: options.of, step });
-      const outcome = await show(ground, { number, step }, options);
+      emit({ kind: "step", number, of: options.of, step });
+      const outcome = await runStep(cluster, { number, step }, options);
       outcomes.push(outcome);
-      tell({ kind: "stepDone", outcome });
+      emit({ kind: "stepDone", outcome });
     }
   } finally {
-    tell({ kind: "cleaning" });
-    await ground.close();
+    emit({ kind: "cleaning" });
+    await cluster.close();
   }
-  tell({ kind: "end", outcomes, tookMs: clock.now() - startedAt });
+  emit({ kind: "end", outcomes, tookMs: clock.now() - startedAt });
   return outcomes;
 }
 
-async function show(
-  { client, image }: OpenGround,
+async function runStep(
+  { client, image }: TourCluster,
   { number, step }: { number: number; step: Step },
-  { clock, signal, paceMs, tell }: TourOptions,
+  { clock, signal, paceMs, emit }: TourOptions,
 ): Promise<StepOutcome> {
   const startedAt = clock.now();
   const outcome = (problem: string | undefined) => ({
@@ -54,12 +67,21 @@ async function show(
     problem,
   });
   try {
-    await step.run(createScene({ client, clock, image, signal, paceMs, tell }));
+    await step.run(createStepContext({ client, clock, image, signal, paceMs, emit }));
     return outcome(undefined);
   } catch (error) {
     signal.throwIfAborted();
-    // A refusal by the cluster fails the step as well; the others are still worth seeing.
+    // An error of the cluster fails this step only.
     if (error instanceof Error) return outcome(error.message);
     throw error;
   }
 }
+
+/** Steps of the tour in order. */
+export const steps: readonly Step[] = [
+  imagePullProgress,
+  missingConfigMap,
+  invalidImageName,
+  slowStarter,
+  stuckStatefulSet,
+];

@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { KubeObject, Node, Pod } from "../../src/api/objects.ts";
-import type { Status } from "../../src/api/status-error.ts";
-import { configMap, configMaps, pod, pods, useSharedServer } from "../support/shared-server.ts";
+import type { KubeObject, Node, Pod } from "../../src/api/meta/objects.ts";
+import type { Status } from "../../src/api/meta/status-error.ts";
+import { makeConfigMap } from "../support/manifests/config-map.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { configMaps, pods, useSharedServer } from "../support/servers/shared-server.ts";
 
 const server = useSharedServer();
 
 describe("update", () => {
-  test("replaces, keeps what the server decides, and raises the version", async () => {
-    const created = await server.json("POST", configMaps, configMap("put", { a: "1" }));
+  test("replaces the object, keeps server fields and changes the resourceVersion", async () => {
+    const created = await server.json("POST", configMaps, makeConfigMap("put", { data: { a: "1" } }));
     const updated = await server.json<KubeObject & { data: object }>("PUT", `${configMaps}/put`, {
       ...created,
       metadata: { ...created.metadata, creationTimestamp: "2001-01-01T00:00:00Z" },
@@ -20,8 +22,8 @@ describe("update", () => {
     );
   });
 
-  test("of an old version is a conflict", async () => {
-    const created = await server.json("POST", configMaps, configMap("stale"));
+  test("of an old version is rejected as a conflict", async () => {
+    const created = await server.json("POST", configMaps, makeConfigMap("stale"));
     await server.json("PUT", `${configMaps}/stale`, { ...created, data: { a: "1" } });
     expect(await server.fails("PUT", `${configMaps}/stale`, { ...created, data: { a: "2" } })).toMatchObject({
       code: 409,
@@ -31,13 +33,13 @@ describe("update", () => {
   });
 
   test("that changes nothing keeps the version", async () => {
-    const created = await server.json("POST", configMaps, configMap("same", { a: "1" }));
+    const created = await server.json("POST", configMaps, makeConfigMap("same", { data: { a: "1" } }));
     const again = await server.json("PUT", `${configMaps}/same`, created);
     expect(again.metadata.resourceVersion).toBe(created.metadata.resourceVersion);
   });
 
   test("of another uid is a conflict, of another name a bad request", async () => {
-    const created = await server.json("POST", configMaps, configMap("uid"));
+    const created = await server.json("POST", configMaps, makeConfigMap("uid"));
     const other = {
       ...created,
       metadata: { ...created.metadata, uid: "00000000-0000-0000-0000-000000000000" },
@@ -46,13 +48,26 @@ describe("update", () => {
       code: 409,
       message: expect.stringContaining("UID in precondition"),
     });
-    expect(await server.fails("PUT", `${configMaps}/uid`, configMap("other"))).toMatchObject({ code: 400 });
-    expect(await server.fails("PUT", `${configMaps}/missing`, configMap("missing"))).toMatchObject({
+    expect(await server.fails("PUT", `${configMaps}/uid`, makeConfigMap("other"))).toMatchObject({
+      code: 400,
+    });
+    expect(await server.fails("PUT", `${configMaps}/missing`, makeConfigMap("missing"))).toMatchObject({
       code: 404,
     });
   });
 
-  test("a node's old and new field for its pods' addresses agree, and are given once", async () => {
+  test("of a deleted object, identified by its uid, is a conflict also where an update may create", async () => {
+    const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    const created = await server.json("POST", leases, { metadata: { name: "gone" }, spec: {} });
+    await server.json("DELETE", `${leases}/gone`);
+    expect(await server.fails("PUT", `${leases}/gone`, created)).toMatchObject({
+      code: 409,
+      reason: "Conflict",
+      message: expect.stringContaining(`UID in precondition: ${created.metadata.uid}, UID in object meta: `),
+    });
+  });
+
+  test("podCIDR and podCIDRs of a node agree and are immutable once set", async () => {
     const created = await server.json<Node>("POST", "/api/v1/nodes", { metadata: { name: "cidr" } });
     const put = (podCIDR: string) =>
       server.call("PUT", "/api/v1/nodes/cidr", {
@@ -68,7 +83,7 @@ describe("update", () => {
   });
 
   test("status is written through /status only", async () => {
-    const created = await server.json<Pod>("POST", pods, pod("status"));
+    const created = await server.json<Pod>("POST", pods, makePod("status"));
     const plain = await server.json<Pod>("PUT", `${pods}/status`, {
       ...created,
       status: { phase: "Running" },
@@ -94,7 +109,7 @@ describe("patch", () => {
     { type: "strategic-merge-patch", body: { data: { b: "2" } }, data: { a: "1", b: "2" } },
     { type: "json-patch", body: [{ op: "replace", path: "/data/a", value: "9" }], data: { a: "9" } },
   ])("$type", async ({ type, body, data }) => {
-    await server.json("POST", configMaps, configMap(type, { a: "1" }));
+    await server.json("POST", configMaps, makeConfigMap(type, { data: { a: "1" } }));
     const response = await patch(`${configMaps}/${type}`, type, body);
     expect(response.status, response.text).toBe(200);
     expect(response.json()).toMatchObject({ data });
@@ -105,7 +120,7 @@ describe("patch", () => {
     await server.json(
       "POST",
       pods,
-      pod("smp", {
+      makePod("smp", {
         containers: [
           { name: "a", image: "1" },
           { name: "b", image: "1" },
@@ -117,8 +132,8 @@ describe("patch", () => {
     expect(patched.spec?.containers.map(({ name, image }) => `${name}:${image}`)).toEqual(["a:1", "b:2"]);
   });
 
-  test("concurrent patches all land", async () => {
-    await server.json("POST", configMaps, configMap("racy"));
+  test("applies all concurrent patches", async () => {
+    await server.json("POST", configMaps, makeConfigMap("racy"));
     const keys = Array.from({ length: 30 }, (_, i) => `k${i}`);
     const answers = await Promise.all(
       keys.map((key) => patch(`${configMaps}/racy`, "merge-patch", { data: { [key]: "v" } })),
@@ -128,7 +143,7 @@ describe("patch", () => {
     expect(Object.keys(data).sort()).toEqual([...keys].sort());
   });
 
-  test("an unknown kind of patch is 415", async () => {
+  test("returns 415 for an unknown patch type", async () => {
     expect((await patch(`${configMaps}/racy`, "other-patch", {})).status).toBe(415);
   });
 });

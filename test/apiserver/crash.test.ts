@@ -2,13 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { KubeObject } from "../../src/api/objects.ts";
-import { type OpenWatch, openWatch } from "../support/open-watch.ts";
-import { runKindling } from "../support/run-kindling.ts";
-import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import type { KubeObject } from "../../src/api/meta/objects.ts";
+import { rounds } from "../support/fuzz/rounds.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
+import { type OpenWatch, openWatch } from "../support/servers/open-watch.ts";
+import { type ServerProcess, startServerProcess } from "../support/servers/server-process.ts";
 
 const path = "/api/v1/namespaces/default/secrets";
-const rounds = 10;
+const kills = 1 + rounds(1);
 const writers = 16;
 
 let dataDir: string;
@@ -36,9 +37,9 @@ async function start(...flags: string[]): Promise<ServerProcess> {
   return server;
 }
 
-/** What the server has said about one object; a write it has not answered may or may not have happened. */
+/** Responses of the server about one object. A write without a response may or may not have been applied. */
 interface Belief {
-  /** As `versionOf` gives it; undefined when it is not there. */
+  /** Result of `versionOf`; undefined if the object does not exist. */
   acknowledged: string | undefined;
   unanswered: boolean;
 }
@@ -52,13 +53,13 @@ interface List {
 const versionOf = ({ metadata, data }: Secret) => `${metadata.resourceVersion} ${data?.round ?? ""}`;
 
 describe("kill -9 under load", () => {
-  test("every acknowledged write is there after each restart, and a watch goes on without a gap", async () => {
+  test("every acknowledged write survives each restart, and a watch continues without a gap", async () => {
     const beliefs = new Map<string, Belief>();
     const replica = new Map<string, string>();
     let newest = 0;
     let watchedUpTo = 0;
 
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < kills; round++) {
       const running = await start();
       const list = await running.json<List>("GET", path);
       expect(Number(list.metadata.resourceVersion)).toBeGreaterThanOrEqual(newest);
@@ -92,7 +93,7 @@ describe("kill -9 under load", () => {
   }, 300_000);
 });
 
-/** Creates, changes and deletes objects of its own until the server is gone. */
+/** Creates, changes and deletes its own objects until the server stops. */
 async function write(
   client: ServerProcess,
   options: { beliefs: Map<string, Belief>; progress: { answers: number }; prefix: string },
@@ -154,7 +155,7 @@ describe("the command", () => {
     return { code: await exit, ...output };
   }
 
-  test("refuses a data dir that another server has, and says who", async () => {
+  test("rejects a data directory in use and names the other process", async () => {
     await start();
     const { code, stderr } = await runToEnd(["apiserver", "--data-dir", dataDir, "--listen", "127.0.0.1:0"]);
     expect(code).toBe(1);
@@ -162,21 +163,21 @@ describe("the command", () => {
     expect(stderr).not.toMatch(/^ +at /m);
   });
 
-  test("refuses a port that is taken, and says what to do", async () => {
+  test("rejects a port in use and explains what to do", async () => {
     const { url } = await start();
     const listen = new URL(url).host;
     const args = ["apiserver", "--data-dir", join(dataDir, "other"), "--store", "memory", "--listen", listen];
     const { code, stderr } = await runToEnd(args);
     expect(code).toBe(1);
-    // Who it is, the machine says only to some.
+    // Only some users can see which process it is.
     expect(stderr).toMatch(
       new RegExp(
-        `^kindling: port ${listen.split(":")[1]} of 127\\.0\\.0\\.1 is in use by .*: stop it, or choose another with --listen 127\\.0\\.0\\.1:PORT\n$`,
+        `^kindling: port ${listen.split(":")[1]} of 127\\.0\\.0\\.1 is in use by .*: stop it, or choose another port with --listen 127\\.0\\.0\\.1:PORT\n$`,
       ),
     );
   });
 
-  test("ends at SIGTERM at once, with watches and idle connections open", async () => {
+  test("exits at SIGTERM at once, with watches and idle connections open", async () => {
     const running = await start();
     const watches = await Promise.all(
       Array.from({ length: 20 }, () => openWatch(running, `${path}?watch=true`)),

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import { configMap, configMaps, pod, pods, useSharedServer } from "../support/shared-server.ts";
+import { makeConfigMap } from "../support/manifests/config-map.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { configMaps, pods, useSharedServer } from "../support/servers/shared-server.ts";
 
 const server = useSharedServer();
 
-test("create stamps uid, times and version, and answers 201", async () => {
-  const response = await server.call("POST", configMaps, { body: configMap("stamped") });
+test("create sets uid, timestamp and version, and returns 201", async () => {
+  const response = await server.call("POST", configMaps, { body: makeConfigMap("stamped") });
   expect(response.status).toBe(201);
   expect(response.json()).toMatchObject({
     kind: "ConfigMap",
@@ -23,14 +25,14 @@ test("create generates names", async () => {
   const created = await server.json(
     "POST",
     configMaps,
-    configMap("", {}, { name: undefined, generateName: "gen-" }),
+    makeConfigMap("", { name: undefined, generateName: "gen-" }),
   );
   expect(created.metadata.name).toMatch(/^gen-[a-z0-9]{5}$/);
 });
 
-test("a second one of the name is refused", async () => {
-  await server.json("POST", configMaps, configMap("twice"));
-  expect(await server.fails("POST", configMaps, configMap("twice"))).toMatchObject({
+test("rejects a second object of the same name", async () => {
+  await server.json("POST", configMaps, makeConfigMap("twice"));
+  expect(await server.fails("POST", configMaps, makeConfigMap("twice"))).toMatchObject({
     code: 409,
     reason: "AlreadyExists",
     message: 'configmaps "twice" already exists',
@@ -38,8 +40,8 @@ test("a second one of the name is refused", async () => {
   });
 });
 
-test("a dry run validates and keeps nothing", async () => {
-  const created = await server.json("POST", `${configMaps}?dryRun=All`, configMap("dry"));
+test("a dry run validates and stores nothing", async () => {
+  const created = await server.json("POST", `${configMaps}?dryRun=All`, makeConfigMap("dry"));
   expect(created.metadata.uid).toBeDefined();
   expect((await server.call("GET", `${configMaps}/dry`)).status).toBe(404);
 });
@@ -47,30 +49,35 @@ test("a dry run validates and keeps nothing", async () => {
 test.each([
   {
     name: "another namespace",
-    body: configMap("x", {}, { namespace: "other" }),
+    body: makeConfigMap("x", { namespace: "other" }),
     code: 400,
     message: /does not match the namespace/,
   },
   {
     name: "a version",
-    body: configMap("x", {}, { resourceVersion: "5" }),
+    body: makeConfigMap("x", { resourceVersion: "5" }),
     code: 400,
     message: /resourceVersion should not be set/,
   },
   {
     name: "a bad name",
-    body: configMap("Bad_Name"),
+    body: makeConfigMap("Bad_Name"),
     code: 422,
     message: /metadata.name: Invalid value: "Bad_Name"/,
   },
   {
     name: "another kind",
-    body: { ...configMap("x"), kind: "Secret" },
+    body: { ...makeConfigMap("x"), kind: "Secret" },
     code: 400,
     message: /cannot be handled as a ConfigMap/,
   },
   { name: "no JSON", body: "{", code: 400, message: /unrecognized/ },
-  { name: "a wrong type", body: configMap("x", [] as never), code: 400, message: /cannot unmarshal array/ },
+  {
+    name: "a wrong type",
+    body: makeConfigMap("x", { data: [] as never }),
+    code: 400,
+    message: /cannot unmarshal array/,
+  },
 ])("$name is refused with what is wrong", async ({ body, code, message }) => {
   const status = await server.fails("POST", configMaps, body);
   expect(status).toMatchObject({
@@ -82,7 +89,7 @@ test.each([
 });
 
 test("every broken rule is a cause with its field", async () => {
-  const broken = pod("broken", { containers: [{ name: "C", image: "" }], restartPolicy: "Sometimes" });
+  const broken = makePod("broken", { containers: [{ name: "C", image: "" }], restartPolicy: "Sometimes" });
   const status = await server.fails("POST", pods, broken);
   const fields = status.details?.causes?.map((cause) => cause.field);
   expect(status).toMatchObject({ code: 422, reason: "Invalid" });
@@ -90,7 +97,7 @@ test("every broken rule is a cause with its field", async () => {
 });
 
 test("unknown fields: an error when strict, a warning by default", async () => {
-  const body = { ...configMap("unknown"), colour: "red" };
+  const body = { ...makeConfigMap("unknown"), colour: "red" };
   const strict = await server.fails("POST", `${configMaps}?fieldValidation=Strict`, body);
   expect(strict.message).toContain('strict decoding error: unknown field "colour"');
   const warned = await server.call("POST", configMaps, { body });
@@ -99,16 +106,16 @@ test("unknown fields: an error when strict, a warning by default", async () => {
   expect(warned.json()).not.toHaveProperty("colour");
 });
 
-test("an answer that the client cannot read is refused before anything is written", async () => {
+test("returns 406 before anything is written", async () => {
   const response = await server.call("POST", configMaps, {
-    body: configMap("unread"),
+    body: makeConfigMap("unread"),
     headers: { accept: "image/png" },
   });
   expect(response.status).toBe(406);
   expect((await server.call("GET", `${configMaps}/unread`)).status).toBe(404);
 });
 
-test("YAML is taken, anything else is 415", async () => {
+test("accepts YAML and returns 415 for other media types", async () => {
   const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: from-yaml\n";
   const taken = await server.call("POST", configMaps, {
     body: yaml,
@@ -118,4 +125,12 @@ test("YAML is taken, anything else is 415", async () => {
   expect(await server.fails("POST", configMaps, "x", { "content-type": "text/plain" })).toMatchObject({
     code: 415,
   });
+});
+
+test("a review is not acceptable as a table, because it has none", async () => {
+  const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const body = { spec: { resourceAttributes: { verb: "get", resource: "pods" } } };
+  const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
+  expect(await server.call("POST", reviews, { body, headers })).toMatchObject({ status: 406 });
+  expect(await server.call("POST", reviews, { body })).toMatchObject({ status: 201 });
 });

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
-import type { KubeObject } from "../../src/api/objects.ts";
-import { configMap, configMaps, pod, pods, useSharedServer } from "../support/shared-server.ts";
+import type { KubeObject } from "../../src/api/meta/objects.ts";
+import { makeConfigMap } from "../support/manifests/config-map.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { configMaps, pods, useSharedServer } from "../support/servers/shared-server.ts";
 
 const server = useSharedServer();
 
-test("delete removes at once and says what", async () => {
-  const created = await server.json("POST", configMaps, configMap("gone"));
+test("delete removes at once and returns the object", async () => {
+  const created = await server.json("POST", configMaps, makeConfigMap("gone"));
   expect(await server.json("DELETE", `${configMaps}/gone`)).toMatchObject({
     kind: "Status",
     status: "Success",
@@ -14,8 +16,8 @@ test("delete removes at once and says what", async () => {
   expect(await server.fails("GET", `${configMaps}/gone`)).toMatchObject({ code: 404, reason: "NotFound" });
 });
 
-test("delete waits for finalizers, and the last one off removes it", async () => {
-  await server.json("POST", configMaps, configMap("held", {}, { finalizers: ["kindling.dev/test"] }));
+test("removing the last finalizer deletes the object", async () => {
+  await server.json("POST", configMaps, makeConfigMap("held", { finalizers: ["kindling.dev/test"] }));
   const marked = await server.json("DELETE", `${configMaps}/held`);
   expect(marked.metadata.deletionTimestamp).toBeDefined();
   await server.json("PUT", `${configMaps}/held`, {
@@ -25,8 +27,8 @@ test("delete waits for finalizers, and the last one off removes it", async () =>
   expect((await server.call("GET", `${configMaps}/held`)).status).toBe(404);
 });
 
-test("a pod on a node gets its grace period; without grace it goes at once", async () => {
-  await server.json("POST", pods, pod("graceful", { nodeName: "n", terminationGracePeriodSeconds: 7 }));
+test("a pod on a node gets its grace period; without one it is deleted at once", async () => {
+  await server.json("POST", pods, makePod("graceful", { nodeName: "n", terminationGracePeriodSeconds: 7 }));
   const marked = await server.json("DELETE", `${pods}/graceful`);
   expect(marked.metadata).toMatchObject({ deletionGracePeriodSeconds: 7 });
   expect((await server.call("GET", `${pods}/graceful`)).status).toBe(200);
@@ -34,9 +36,13 @@ test("a pod on a node gets its grace period; without grace it goes at once", asy
   expect((await server.call("GET", `${pods}/graceful`)).status).toBe(404);
 });
 
-test("a grace period as long as a number can be is a date that clients can read", async () => {
+test("the largest grace period gives a date that clients can parse", async () => {
   const gracePeriodSeconds = Number.MAX_SAFE_INTEGER;
-  await server.json("POST", pods, pod("patient", { nodeName: "n" }));
+  await server.json(
+    "POST",
+    pods,
+    makePod("patient", { nodeName: "n", terminationGracePeriodSeconds: undefined }),
+  );
   const marked = await server.json("DELETE", `${pods}/patient`, { gracePeriodSeconds });
   expect(marked.metadata).toMatchObject({
     deletionGracePeriodSeconds: gracePeriodSeconds,
@@ -47,19 +53,19 @@ test("a grace period as long as a number can be is a date that clients can read"
 });
 
 test("preconditions that do not hold are a conflict", async () => {
-  await server.json("POST", configMaps, configMap("precondition"));
+  await server.json("POST", configMaps, makeConfigMap("precondition"));
   expect(
     await server.fails("DELETE", `${configMaps}/precondition`, { preconditions: { uid: "other" } }),
   ).toMatchObject({ code: 409 });
 });
 
-test("delete of a collection takes what the selector matches", async () => {
+test("deletes the objects of a collection that match the selector", async () => {
   for (const [name, app] of [
     ["c1", "x"],
     ["c2", "x"],
     ["c3", "y"],
   ] as const) {
-    await server.json("POST", configMaps, configMap(name, {}, { labels: { app } }));
+    await server.json("POST", configMaps, makeConfigMap(name, { labels: { app } }));
   }
   await server.json("DELETE", `${configMaps}?labelSelector=app%3Dx`);
   const left = await Promise.all(
@@ -68,7 +74,7 @@ test("delete of a collection takes what the selector matches", async () => {
   expect(left.map((response) => response.status)).toEqual([404, 404, 200]);
 });
 
-test("the kubernetes service comes back when it is deleted", async () => {
+test("recreates the kubernetes service when it is deleted", async () => {
   const path = "/api/v1/namespaces/default/services/kubernetes";
   const before = await server.json("GET", path);
   await server.json("DELETE", path);

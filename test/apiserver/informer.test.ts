@@ -11,14 +11,14 @@ import {
 } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { ownPort } from "../support/own-share.ts";
+import { ownPort } from "../support/network/own-share.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 const path = "/api/v1/namespaces/default/configmaps";
-/** What every namespace has from the start. */
+/** Objects of every new namespace. */
 const own = "kube-root-ca.crt";
 
-/** The official JavaScript client's informers, over a server that comes and goes on one port and one data dir. */
+/** Informers of the official JavaScript client, with a server that restarts on one port and data directory. */
 describe("informers of @kubernetes/client-node", () => {
   let dataDir: string;
   let server: TestServer;
@@ -27,7 +27,7 @@ describe("informers of @kubernetes/client-node", () => {
 
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "kindling-informer-"));
-    // One that nobody else takes while the server is away.
+    // A port that stays free while the server is stopped.
     port = await ownPort();
     server = await startTestServer({ dataDir, store: { kind: "lmdb" }, port });
   });
@@ -48,7 +48,7 @@ describe("informers of @kubernetes/client-node", () => {
     return follower;
   }
 
-  test("tell of objects that are added, changed and deleted", async () => {
+  test("report objects that are added, changed and deleted", async () => {
     await create("before");
     const { events, state } = await follow();
     await create("after");
@@ -60,7 +60,7 @@ describe("informers of @kubernetes/client-node", () => {
     expect(state()).toEqual({ [own]: expect.anything(), before: {} });
   });
 
-  test("see objects come and go as their labels do", async () => {
+  test("see objects added and deleted as their labels change", async () => {
     const { events } = await follow("on=yes");
     await create("switched");
     await label("switched", { on: "yes" });
@@ -68,7 +68,7 @@ describe("informers of @kubernetes/client-node", () => {
     await expect.poll(() => events).toEqual(["add switched", "delete switched"]);
   });
 
-  test("go on from their version after a restart of the server", async () => {
+  test("continue from their version after a restart of the server", async () => {
     await create("stays");
     await create("goes");
     const { events, lists, state } = await follow();
@@ -90,7 +90,7 @@ describe("informers of @kubernetes/client-node", () => {
     await expect.poll(() => events).toContain("add later");
   });
 
-  test("list again when the past they need was compacted", async () => {
+  test("list again when their version was compacted", async () => {
     await create("goes");
     const { events, lists, state } = await follow();
     await expect.poll(() => events).toContain("add goes");
@@ -121,7 +121,7 @@ describe("informers of @kubernetes/client-node", () => {
 interface Follower {
   /** `add NAME`, `update NAME`, `delete NAME` */
   readonly events: readonly string[];
-  /** How often it listed everything. */
+  /** Number of complete lists. */
   lists(): number;
   /** The data of each object it holds. */
   state(): Record<string, object>;
@@ -148,7 +148,7 @@ async function startFollower(kubeconfig: string, labelSelector?: string): Promis
     informer.on(verb, (object) => void events.push(`${verb} ${object.metadata?.name}`));
 
   let retry: NodeJS.Timeout | undefined;
-  // As the client's documentation says: it stops at an error, and whoever owns it starts it again.
+  // As documented by the client: it stops at an error, and the caller restarts it.
   informer.on("error", () => {
     retry = setTimeout(() => void informer.start(), 20);
   });

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KubeObject } from "../../src/api/objects.ts";
-import type { Status } from "../../src/api/status-error.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { openWatch } from "../support/open-watch.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { KubeObject } from "../../src/api/meta/objects.ts";
+import type { Status } from "../../src/api/meta/status-error.ts";
+import { createManualClock } from "../../src/lib/manual-clock.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
+import { openWatch } from "../support/servers/open-watch.ts";
 
 interface List {
   kind: string;
@@ -28,7 +29,7 @@ function create(path: string, name: string, labels: Record<string, string> = {})
 const names = (list: List) => list.items.map((item) => item.metadata.name);
 
 describe("list", () => {
-  test("gives one namespace or all of them, in the order of names", async () => {
+  test("returns one namespace or all, sorted by name", async () => {
     const a = await makeNamespace("list-a");
     const b = await makeNamespace("list-b");
     for (const name of ["z", "a", "m"]) await create(a, name);
@@ -40,7 +41,7 @@ describe("list", () => {
     expect(names(all)).toEqual(expect.arrayContaining(["a", "m", "z", "other"]));
   });
 
-  test("pages agree on one revision, whatever is written in between", async () => {
+  test("all pages have one revision, regardless of writes in between", async () => {
     const path = await makeNamespace("pages");
     for (let i = 0; i < 7; i++) await create(path, `c${i}`);
     const first = await server.json<List>("GET", `${path}?limit=3`);
@@ -86,7 +87,7 @@ describe("list", () => {
     expect(found).toEqual(expected);
   });
 
-  test("resourceVersion: exact shows the past, not older than the future times out, and nonsense is refused", async () => {
+  test("resourceVersion: Exact returns the past, NotOlderThan a future version times out, and invalid values are rejected", async () => {
     const path = await makeNamespace("versions");
     const before = await create(path, "first");
     await create(path, "second");
@@ -122,7 +123,7 @@ describe("list", () => {
     }
   });
 
-  test("selectors that cannot be read, and fields that are not there, are refused", async () => {
+  test("rejects invalid selectors and unknown fields", async () => {
     for (const bad of [
       "labelSelector=a%20b%20c",
       "fieldSelector=spec.nope%3Dx",
@@ -135,7 +136,7 @@ describe("list", () => {
 });
 
 describe("watch", () => {
-  test("tells of objects that are there, then of changes as they happen", async () => {
+  test("sends existing objects first, then changes as they happen", async () => {
     const path = await makeNamespace("watched");
     await create(path, "old");
     const watch = await openWatch(server, `${path}?watch=true`);
@@ -156,7 +157,7 @@ describe("watch", () => {
     watch.close();
   });
 
-  test("from a version replays what came after it", async () => {
+  test("from a version replays later changes", async () => {
     const path = await makeNamespace("replayed");
     await create(path, "a");
     const list = await server.json<List>("GET", path);
@@ -171,7 +172,7 @@ describe("watch", () => {
     watch.close();
   });
 
-  test("a long past is replayed in full", async () => {
+  test("replays a long history completely", async () => {
     const path = await makeNamespace("long");
     const list = await server.json<List>("GET", path);
     const count = 2_500;
@@ -222,6 +223,25 @@ describe("watch", () => {
   test("timeoutSeconds ends it", async () => {
     const path = await makeNamespace("timed");
     const watch = await openWatch(server, `${path}?watch=true&timeoutSeconds=1`);
+    await watch.ended;
+  });
+
+  test("timeoutSeconds ends it on time, without a timer of its own until then", async () => {
+    const clock = createManualClock(Date.now());
+    const timed = await startTestServer({ clock });
+    onTestFinished(() => timed.close());
+    const path = "/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=600";
+    const idle = clock.sleeping();
+    const watch = await openWatch(timed, path);
+    let isOver = false;
+    void watch.ended.then(() => {
+      isOver = true;
+    });
+    expect(clock.sleeping()).toBe(idle);
+    await clock.advance(599_000);
+    expect(clock.sleeping()).toBe(idle + 1);
+    expect(isOver).toBe(false);
+    await clock.advance(1_000);
     await watch.ended;
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Status } from "../../src/api/status-error.ts";
-import { configMaps, useSharedServer } from "../support/shared-server.ts";
+import type { Status } from "../../src/api/meta/status-error.ts";
+import { configMaps, useSharedServer } from "../support/servers/shared-server.ts";
 
 const server = useSharedServer();
 
@@ -22,6 +22,6 @@ test.each([
   expect(response.json<Status>()).toMatchObject({ kind: "Status", status: "Failure", code });
 });
 
-test.each(["/nope", "/apis/nope.io/v1/things"])("%s is nobody's", async (path) => {
+test.each(["/nope", "/apis/nope.io/v1/things"])("%s is not found", async (path) => {
   expect(await server.call("GET", path)).toMatchObject({ status: 404, text: "404 page not found\n" });
 });

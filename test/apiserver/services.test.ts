@@ -1,7 +1,8 @@
+import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KubeObject } from "../../src/api/objects.ts";
-import type { Status } from "../../src/api/status-error.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
+import type { KubeObject } from "../../src/api/meta/objects.ts";
+import type { Status } from "../../src/api/meta/status-error.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 interface Service extends KubeObject {
   spec: {
@@ -28,7 +29,7 @@ const attempt = (name: string, spec: object) => server.call("POST", path, { body
 const remove = (name: string) => server.json("DELETE", `${path}/${name}`);
 
 describe("cluster addresses and node ports", () => {
-  test("are given to those who need them, one node port for all protocols of a port", async () => {
+  test("are allocated as needed, one node port for all protocols of a port", async () => {
     const both = [
       { name: "tcp", port: 53, protocol: "TCP" },
       { name: "udp", port: 53, protocol: "UDP" },
@@ -88,7 +89,7 @@ describe("cluster addresses and node ports", () => {
     expect(response.json<Status>().message).toMatch(complaint);
   });
 
-  test("are free for others once a service is gone or has another type", async () => {
+  test("are released when a service is deleted or changes its type", async () => {
     const port = { type: "NodePort", ports: [{ port: 80, nodePort: 30_080 }] };
     await create("first", port);
     expect((await attempt("second", port)).json<Status>().message).toContain(
@@ -100,7 +101,7 @@ describe("cluster addresses and node ports", () => {
     await expect.poll(async () => (await attempt("third", port)).status).toBe(201);
   });
 
-  test("stay with a service that is deleted and made again, however fast", async () => {
+  test("can be requested again by a recreated service immediately", async () => {
     const clusterIP = "10.96.7.7";
     for (let i = 0; i < 30; i++) {
       await create("phoenix", { clusterIP });
@@ -111,7 +112,7 @@ describe("cluster addresses and node ports", () => {
     for (let i = 0; i < 10; i++) expect((await attempt("thief", { clusterIP })).status).toBe(422);
   });
 
-  test("are kept by a service that does not say them again, and cannot be changed", async () => {
+  test("are kept by updates that omit them, and are immutable", async () => {
     const { spec } = await create("kept", { type: "NodePort" });
     const again = await server.json<Service>("PUT", `${path}/kept`, service("kept", { type: "NodePort" }));
     expect(again.spec).toMatchObject({
@@ -126,7 +127,7 @@ describe("cluster addresses and node ports", () => {
     );
   });
 
-  test("a dry run shows them and takes none", async () => {
+  test("a dry run returns them and allocates none", async () => {
     const spec = { type: "NodePort", clusterIP: "10.96.9.9", ports: [{ port: 80, nodePort: 30_099 }] };
     const response = await server.call("POST", `${path}?dryRun=All`, { body: service("dry", spec) });
     expect(response.json<Service>().spec).toMatchObject({
@@ -135,4 +136,36 @@ describe("cluster addresses and node ports", () => {
     });
     await create("wet", spec);
   });
+});
+
+describe("the kubernetes service of a server on loopback", () => {
+  const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+  const endpoints = "/api/v1/namespaces/default/endpoints";
+  const port = () => Number(new URL(server.url).port);
+
+  test("has Endpoints and an EndpointSlice with the port of the server and no loopback address", async () => {
+    const found = await server.json<KubeObject & { subsets: unknown[] }>("GET", `${endpoints}/kubernetes`);
+    const slice = await server.json("GET", `${slices}/kubernetes`);
+    const ports = [{ name: "https", port: port(), protocol: "TCP" }];
+    expect(slice).toMatchObject({
+      metadata: { labels: { "kubernetes.io/service-name": "kubernetes" } },
+      ports,
+    });
+    const hasAddress = Object.values(networkInterfaces()).some((all) =>
+      all?.some(({ internal, family }) => !internal && family === "IPv4"),
+    );
+    expect(found.subsets ?? []).toEqual(
+      hasAddress ? [{ addresses: [{ ip: expect.not.stringMatching(/^127\./) }], ports }] : [],
+    );
+  });
+
+  test.each([`${path}/kubernetes`, `${endpoints}/kubernetes`, `${slices}/kubernetes`])(
+    "gets %s again when it is deleted",
+    async (url) => {
+      const { uid } = (await server.json("GET", url)).metadata;
+      await server.json("DELETE", url);
+      await expect.poll(async () => (await server.call("GET", url)).status).toBe(200);
+      expect((await server.json("GET", url)).metadata.uid).not.toBe(uid);
+    },
+  );
 });

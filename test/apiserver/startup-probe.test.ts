@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { KubeObject, Pod, StatefulSet } from "../../src/api/objects.ts";
-import { container, mergePatch, statefulSet, statefulSets, useGatedServer } from "../support/gated-server.ts";
-import { pods, useSharedServer } from "../support/shared-server.ts";
+import type { KubeObject, Pod, StatefulSet } from "../../src/api/meta/objects.ts";
+import {
+  container,
+  mergePatch,
+  statefulSet,
+  statefulSets,
+  useGatedServer,
+} from "../support/servers/gated-server.ts";
+import { pods, useSharedServer } from "../support/servers/shared-server.ts";
 
 const probe = { httpGet: { port: 80, path: "/started" }, failureThreshold: 30 };
 const pod = (name: string, ...containers: object[]) => ({ metadata: { name }, spec: { containers } });
@@ -11,7 +17,7 @@ describe("950-8: startupProbe with its gate off", () => {
   const probes = (object: KubeObject) => JSON.stringify(object).match(/"startupProbe"/g)?.length ?? 0;
   const off = () => restart({ StartupProbeEnabled: false });
 
-  test("is dropped from new objects, without a word", async () => {
+  test("is silently dropped from new objects", async () => {
     const api = await off();
     const created = await api.call("POST", pods, {
       body: pod("new", container({ startupProbe: probe, livenessProbe: probe })),
@@ -29,13 +35,13 @@ describe("950-8: startupProbe with its gate off", () => {
     expect(probes(set)).toBe(0);
   });
 
-  test("is dropped even where it is wrong: nobody looks at what goes", async () => {
+  test("is dropped even where it is invalid: dropped fields are not validated", async () => {
     const api = await off();
     const broken = container({ startupProbe: { httpGet: { port: -1 }, successThreshold: 5 } });
     expect((await api.call("POST", pods, { body: pod("broken", broken) })).status).toBe(201);
   });
 
-  test("stays where it already was, through changes of other things", async () => {
+  test("is kept in objects that have it, also when other fields change", async () => {
     const before = await restart({ StartupProbeEnabled: true });
     await before.json("POST", pods, pod("old", container({ startupProbe: probe })));
     await before.json(
@@ -58,7 +64,7 @@ describe("950-8: startupProbe with its gate off", () => {
     expect(probes(scaled.json())).toBe(1);
   });
 
-  test("cannot be added to what did not have it", async () => {
+  test("cannot be added to an object without it", async () => {
     const before = await restart({ StartupProbeEnabled: true });
     await before.json("POST", statefulSets, statefulSet("plain"));
     const api = await off();
@@ -72,7 +78,7 @@ describe("950-8: startupProbe with its gate off", () => {
     expect(patched.json<StatefulSet>().metadata.generation).toBe(1);
   });
 
-  test("is back with the gate", async () => {
+  test("is accepted again with the gate on", async () => {
     await off();
     const api = await restart({ StartupProbeEnabled: true });
     const created = await api.json<Pod>("POST", pods, pod("again", container({ startupProbe: probe })));
@@ -86,7 +92,7 @@ describe("950-8: startupProbe with its gate off", () => {
   });
 });
 
-describe("950-7: what a probe may be", () => {
+describe("950-7: validation of probes", () => {
   const server = useSharedServer();
   const at = "spec.containers[0].";
 
@@ -166,7 +172,7 @@ describe("950-7: what a probe may be", () => {
     });
   });
 
-  test("named ports, headers, HTTPS and a grace period of its own are taken", async () => {
+  test("named ports, headers, HTTPS and a separate grace period are accepted", async () => {
     const startupProbe = {
       httpGet: {
         port: "web",

@@ -2,12 +2,12 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import type { KubeObject } from "../../src/api/objects.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { type EtcdServer, startEtcd } from "../support/etcd-server.ts";
-import { openWatch } from "../support/open-watch.ts";
-import { startServerProcess } from "../support/server-process.ts";
-import { describeWithTool } from "../support/tools.ts";
+import type { KubeObject } from "../../src/api/meta/objects.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
+import { type EtcdServer, startEtcd } from "../support/servers/etcd-server.ts";
+import { openWatch } from "../support/servers/open-watch.ts";
+import { startServerProcess } from "../support/servers/server-process.ts";
 
 interface List {
   metadata: { resourceVersion: string; continue?: string };
@@ -38,7 +38,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
 
   const create = (server: TestServer, name: string) => server.json("POST", path, { metadata: { name } });
 
-  test("what one has answered, the other reads at once", async () => {
+  test("a write acknowledged by one server is read from the other at once", async () => {
     for (let i = 0; i < 50; i++) {
       const created = await create(first, `read-${i}`);
       const read = await second.json("GET", `${path}/read-${i}`);
@@ -64,7 +64,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     for (const watch of watches) watch.close();
   });
 
-  test("of two updates from one version the second is a conflict, wherever it goes", async () => {
+  test("the second of two updates from one version is a conflict on either server", async () => {
     const created = await create(first, "raced");
     await second.json("PUT", `${path}/raced`, { ...created, data: { by: "second" } });
     const late = await first.call("PUT", `${path}/raced`, { body: { ...created, data: { by: "first" } } });
@@ -73,7 +73,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     expect(await first.json("GET", `${path}/raced`)).toMatchObject({ data: { by: "second" } });
   });
 
-  test("patches through both all land", async () => {
+  test("applies all patches through both servers", async () => {
     await create(first, "patched");
     const servers = [first, second];
     const answers = await Promise.all(
@@ -89,7 +89,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     expect(Object.keys(data)).toHaveLength(20);
   });
 
-  test("a list that one began the other goes on with, as of the same moment", async () => {
+  test("a paginated list of one server continues on the other at the same revision", async () => {
     for (let i = 0; i < 6; i++) await create(first, `page-${i}`);
     const page = await first.json<List>("GET", `${path}?limit=3&labelSelector=`);
     await second.json("DELETE", `${path}/page-5`);
@@ -98,7 +98,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     expect([...names(page), ...names(rest)].filter((name) => name?.startsWith("page-"))).toHaveLength(6);
   });
 
-  test("services created through both at once have addresses and ports of their own", async () => {
+  test("services created through both servers at once have distinct addresses and ports", async () => {
     const services = await Promise.all(
       Array.from({ length: 60 }, (_, i) =>
         (i % 2 ? first : second).json<Service>("POST", "/api/v1/namespaces/default/services", {
@@ -117,7 +117,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     expect(taken.text).toContain("provided IP is already allocated");
   });
 
-  test("a role given through one counts at the other", async () => {
+  test("a role binding created through one server is effective on the other", async () => {
     const asBob = { headers: { "impersonate-user": "bob" } };
     expect((await second.call("GET", "/api/v1/nodes", asBob)).status).toBe(403);
     await first.json("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
@@ -128,7 +128,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     await expect.poll(async () => (await second.call("GET", "/api/v1/nodes", asBob)).status).toBe(200);
   });
 
-  test("with one pair of keys a token of one is good at the other", async () => {
+  test("with shared keys a token of one server is accepted by the other", async () => {
     const dataDir = await mkdtemp(join(tmpdir(), "kindling-keys-"));
     await cp(join(first.dataDir, "pki"), join(dataDir, "pki"), { recursive: true });
     const third = await startTestServer({ dataDir, store: { kind: "etcd", endpoints: [etcd.url] } });
@@ -144,7 +144,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     await rm(dataDir, { recursive: true });
   });
 
-  test("one is killed, and the other goes on", async () => {
+  test("one server is killed, and the other continues", async () => {
     const dataDir = await mkdtemp(join(tmpdir(), "kindling-victim-"));
     const flags = ["--store", "etcd", "--etcd-endpoints", etcd.url, "--listen", "127.0.0.1:0"];
     const victim = await startServerProcess(["--data-dir", dataDir, ...flags]);
@@ -161,7 +161,7 @@ describeWithTool("etcd", "two API servers on one etcd", () => {
     await rm(dataDir, { recursive: true });
   });
 
-  test("both outlive a restart of etcd, and so does a watch", async () => {
+  test("both servers and a watch survive a restart of etcd", async () => {
     await first.json("POST", path, { metadata: { name: "before", labels: { lasting: "" } } });
     const watch = await openWatch(second, `${path}?watch=true&labelSelector=lasting`);
     await watch.until(1);

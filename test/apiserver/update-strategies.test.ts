@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { StatefulSet } from "../../src/api/objects.ts";
-import type { Status } from "../../src/api/status-error.ts";
-import { mergePatch, statefulSet, statefulSets, useGatedServer } from "../support/gated-server.ts";
+import type { StatefulSet } from "../../src/api/meta/objects.ts";
+import type { Status } from "../../src/api/meta/status-error.ts";
+import { mergePatch, statefulSet, statefulSets, useGatedServer } from "../support/servers/gated-server.ts";
 
 const { restart } = useGatedServer();
 
@@ -11,7 +11,7 @@ describe("3541-1 and 3541-9: EnforcedRollingUpdate", () => {
   });
   const strategyOf = (set: StatefulSet) => set.spec?.updateStrategy;
 
-  test("with the gate on is taken, with a partition and a number that may be unavailable", async () => {
+  test("with the gate on is accepted, with partition and maxUnavailable", async () => {
     const api = await restart({ EnforcedRollingUpdateInStatefulSet: true });
     const plain = await api.json<StatefulSet>("POST", statefulSets, statefulSet("plain", enforced({})));
     expect(strategyOf(plain)).toEqual({ type: "EnforcedRollingUpdate", rollingUpdate: { partition: 0 } });
@@ -44,7 +44,7 @@ describe("3541-1 and 3541-9: EnforcedRollingUpdate", () => {
     );
   });
 
-  test("a stored one stays when the gate goes: it can be changed, scaled and given up, but not taken up again", async () => {
+  test("a stored value is kept when the gate is turned off: the set can be changed, scaled and reset, but the value not set again", async () => {
     const before = await restart({ EnforcedRollingUpdateInStatefulSet: true });
     await before.json("POST", statefulSets, statefulSet("stored", enforced({ partition: 1 })));
     const api = await restart({ EnforcedRollingUpdateInStatefulSet: false });
@@ -78,7 +78,7 @@ describe("StatefulSetRecreateStrategy", () => {
   const recreate = { updateStrategy: { type: "Recreate" } };
   const recreated = (name: string) => statefulSet(name, recreate);
 
-  test("off, as it is at first: Recreate is refused with the three allowed", async () => {
+  test("off by default: Recreate is rejected with the three supported values", async () => {
     const api = await restart({});
     const response = await api.call("POST", statefulSets, { body: recreated("new") });
     expect(response.status).toBe(422);
@@ -87,7 +87,7 @@ describe("StatefulSetRecreateStrategy", () => {
     );
   });
 
-  test("on: it is taken; a stored one stays when the gate goes, and once given up is not taken up again", async () => {
+  test("gate on: accepted; a stored value is kept when the gate is turned off, and cannot be set again after a reset", async () => {
     const before = await restart({ StatefulSetRecreateStrategy: true });
     const stored = await before.json<StatefulSet>("POST", statefulSets, recreated("stored"));
     expect(stored.spec?.updateStrategy).toEqual({ type: "Recreate" });

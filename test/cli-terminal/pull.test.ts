@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CriRuntime, startCriRuntime } from "../support/cri-runtime.ts";
-import type { FakeRegistry } from "../support/fake-registry.ts";
-import { startSlowRegistry } from "../support/slow-registry.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { type CriRuntime, startCriRuntime } from "../support/cri/cri-runtime.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
+import type { FakeRegistry } from "../support/registry/fake-registry.ts";
+import { startSlowRegistry } from "../support/registry/slow-registry.ts";
 import { runInTerminal } from "./run-in-terminal.ts";
 
 describeWithTool("busybox", "3542-8 kindling pull on a terminal", () => {
@@ -17,7 +17,7 @@ describeWithTool("busybox", "3542-8 kindling pull on a terminal", () => {
     await runtime?.stop();
   });
 
-  /** Layers of their own for each pull: what is here already would not be pulled again. */
+  /** Layers of each pull differ, because layers that are present would not be pulled again. */
   async function pullAt(columns: number, bar: RegExp) {
     let goOn = () => {};
     const beforeTheRest = new Promise<void>((resolve) => {
@@ -40,7 +40,7 @@ describeWithTool("busybox", "3542-8 kindling pull on a terminal", () => {
   }
 
   describe.each([80, 40])("%i columns wide", (columns) => {
-    test("bars are drawn over each other, and the last picture and the image's id stay", async () => {
+    test("progress bars are redrawn in place, and the last state and the image's id remain", async () => {
       const bar = columns === 80 ? /\[=+> *\] [\d.]+ (KiB|MiB) \/ [\d.]+ (KiB|MiB)/ : /\[=+> *\] +\d+ %/;
       const { registry, code, lines, raw } = await pullAt(columns, bar);
       expect(code).toBe(0);

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type TestContext, onTestFinished as whenTestFinished } from "vitest";
-import { kindlingProgram } from "../support/run-kindling.ts";
+import { kindlingProgram } from "../support/programs/run-kindling.ts";
 import { createScreen, type Screen } from "./screen.ts";
 
 export interface TerminalRun {
   readonly child: ChildProcess;
   readonly screen: Screen;
-  /** Everything that was written, escapes and all. */
+  /** Complete output, including escape sequences. */
   raw(): string;
   type(text: string): void;
   readonly exit: Promise<number | null>;
@@ -16,7 +16,7 @@ interface TerminalOptions {
   readonly columns: number;
   readonly rows?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Of the test's own context, where tests run side by side. */
+  /** `onTestFinished` of the test context, for concurrent tests. */
   readonly onTestFinished?: TestContext["onTestFinished"];
 }
 

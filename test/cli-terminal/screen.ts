@@ -5,13 +5,13 @@
  */
 export interface Screen {
   write(text: string): void;
-  /** Every line that was ever shown, as it was left; blanks at the end of lines are cut. */
+  /** All lines with their last content, without trailing blanks. */
   lines(): readonly string[];
 }
 
 export function createScreen({ columns, rows }: { columns: number; rows: number }): Screen {
   const grid: string[][] = [[]];
-  /** The first line of the screen; those before have scrolled away and cannot be written any more. */
+  /** First line of the screen; earlier lines have scrolled away and cannot be overwritten. */
   let top = 0;
   let line = 0;
   let column = 0;
@@ -61,7 +61,7 @@ export function createScreen({ columns, rows }: { columns: number; rows: number 
           continue;
         }
         if (rest.startsWith("\x1b")) {
-          // The other half comes with the next piece.
+          // The rest is in the next chunk.
           pending = rest;
           return;
         }

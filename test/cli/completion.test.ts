@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commands } from "../../src/cli/commands.ts";
-import { runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
 
 const run = promisify(execFile);
 const folder = temporaryFolder();
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 describe("in a real bash", () => {
-  /** What Tab offers after these words; the last one is being typed. */
+  /** Completions after these words; the last word is incomplete. */
   async function complete(...words: string[]): Promise<string[]> {
     const program = `
       source ${folder}/bash
@@ -101,7 +101,7 @@ describe("in a real bash", () => {
   });
 });
 
-test("zsh and fish know every command and option that bash knows", () => {
+test("zsh and fish complete every command and option that bash completes", () => {
   const options = new Set(scripts.bash?.match(/--[a-z][a-z-]+/g));
   expect(options.size).toBeGreaterThan(30);
   for (const option of options) {
@@ -119,7 +119,7 @@ test.each(["zsh", "fish"])("%s itself accepts its script, where it is installed"
   if (checked.code !== "ENOENT") expect(checked).toMatchObject({ stderr: "" });
 });
 
-test("another shell is refused with the known ones", async () => {
+test("an unknown shell is rejected with the list of supported ones", async () => {
   const command = await runKindling(["completion", "tcsh"]);
   expect(await command.exit).toBe(2);
   expect(command.output.stderr).toContain("Allowed choices are bash, zsh, fish.");

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { buildProgram } from "../../src/cli/build-program.ts";
-import { commands } from "../../src/cli/commands.ts";
-import { runKindling } from "../support/run-kindling.ts";
+import { buildProgram, commands } from "../../src/cli/commands.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
 
 let program: Awaited<ReturnType<typeof buildProgram>>;
 beforeAll(async () => {
@@ -15,7 +14,7 @@ async function kindling(...args: string[]) {
 
 describe("help", () => {
   test.each(commands.map(({ name }) => name))(
-    "%s: examples that are command lines of its own",
+    "%s: the help has examples that are command lines of the command",
     async (name) => {
       const { code, stdout } = await kindling(name, "--help");
       expect(code).toBe(0);
@@ -59,7 +58,7 @@ test("tables have colours on a terminal, and none elsewhere", async () => {
   expect((await kindling("features")).stdout).not.toContain("\x1b");
 });
 
-describe("what is mistyped is told with what was meant, and exit code 2", () => {
+describe("a typo exits with code 2 and suggests the nearest match", () => {
   test.each([
     [["stauts"], "error: unknown command 'stauts'\n(Did you mean status?)"],
     [["help", "stauts"], "error: unknown command 'stauts'\n(Did you mean status?)"],
@@ -70,11 +69,14 @@ describe("what is mistyped is told with what was meant, and exit code 2", () => 
     [["up", "--set-context"], "--set-context needs --merge-kubeconfig"],
     [
       ["up", "--etcd-endpoints", "http://127.0.0.1:1", "--runtime", "simulated"],
-      "--etcd-endpoints needs --store etcd",
+      "--etcd-endpoints, --etcd-cafile, --etcd-certfile and --etcd-keyfile need --store etcd",
     ],
-    [["up", "--etcd-cafile", "ca.crt", "--runtime", "simulated"], "needs --store etcd"],
+    [["up", "--etcd-cafile", "ca.crt", "--runtime", "simulated"], "need --store etcd"],
     [
-      ["up", "--store", "etcd", "--etcd-endpoints", "https://127.0.0.1:1", "--etcd-cafile", "/nowhere"],
+      [
+        ...["up", "--runtime", "simulated", "--store", "etcd"],
+        ...["--etcd-endpoints", "https://127.0.0.1:1", "--etcd-cafile", "/nowhere"],
+      ],
       "--etcd-cafile: /nowhere does not exist",
     ],
     ...[["up"], ["monitor"], ["kubelet", "--kubeconfig", "/nowhere"], ["runtime"]].map(
@@ -96,10 +98,10 @@ describe("what is mistyped is told with what was meant, and exit code 2", () => 
     ],
     [
       ["why", "web-0", "--kubeconfig", "/dev/null", "--context", "other"],
-      'kindling: --kubeconfig: kubeconfig /dev/null: the context asked for names "other"',
+      'kindling: --kubeconfig: kubeconfig /dev/null: the requested context names "other"',
     ],
-    ...["up", "apiserver"].map((command): [string[], string] => [
-      [command, "--store", "memory", "--token-auth-file", "/nowhere"],
+    ...[["up", "--runtime", "simulated"], ["apiserver"]].map((command): [string[], string] => [
+      [...command, "--store", "memory", "--token-auth-file", "/nowhere"],
       "kindling: --token-auth-file: /nowhere does not exist",
     ]),
     [["runtime", "build", ".", "--tag", "x", "--cmd", "[date"], "write it as a JSON array of strings"],
@@ -109,7 +111,7 @@ describe("what is mistyped is told with what was meant, and exit code 2", () => 
     expect(code).toBe(2);
   });
 
-  test("a variable that leads nowhere is named", async () => {
+  test("a variable that points to a missing file is named", async () => {
     const run = await runKindling(["why", "web-0"], { env: { KUBECONFIG: "/nowhere" } });
     expect({ code: await run.exit, said: run.output.stderr }).toEqual({
       code: 2,

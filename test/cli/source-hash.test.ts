@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 const folder = temporaryFolder();
 
@@ -15,7 +15,7 @@ async function hash(): Promise<string> {
   return stdout;
 }
 
-test("what is built is known by all that it was built from: contents and names", async () => {
+test("the hash of a build depends on the contents and names of its sources", async () => {
   await mkdir(join(folder, "src/deep"), { recursive: true });
   await writeFile(join(folder, "a"), "1");
   await writeFile(join(folder, "src/deep/b"), "2");

@@ -2,13 +2,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import type { ConfigMap } from "../../src/api/objects.ts";
-import type { Client, WatchEvent } from "../../src/client/client.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
-import { TransportError } from "../../src/client/transport.ts";
-import { readCredentials, startTestServer, type TestServer } from "../support/api-server.ts";
-import { ownPort } from "../support/own-share.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import type { ConfigMap } from "../../src/api/meta/objects.ts";
+import type { Client, WatchEvent } from "../../src/client/api/client.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
+import { TransportError } from "../../src/client/transport/transport.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { ownPort } from "../support/network/own-share.ts";
+import { readCredentials, startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 const namespace = "default";
 
@@ -68,7 +68,7 @@ describe("a client with the server's kubeconfig", () => {
     });
   });
 
-  test("throws what the server says as StatusErrors", async () => {
+  test("throws the server's errors as StatusErrors", async () => {
     const created = await client.create("configmaps", configMap("twice"));
     await expect(client.create("configmaps", configMap("twice"))).rejects.toMatchObject({
       code: 409,
@@ -87,7 +87,7 @@ describe("a client with the server's kubeconfig", () => {
     await expect(client.request("GET", "/apis/nothing/v1")).rejects.toMatchObject({ code: 404 });
   });
 
-  test("lists in pages, by selector, with items that say what they are", async () => {
+  test("lists in pages and by selector, with apiVersion and kind of each item", async () => {
     for (let i = 0; i < 5; i++)
       await client.create("configmaps", configMap(`page-${i}`, {}, { paged: "yes" }));
     const selection = { namespace, labelSelector: "paged=yes" };
@@ -106,7 +106,7 @@ describe("a client with the server's kubeconfig", () => {
     expect((await client.list("namespaces")).items.map((item) => item.metadata.name)).toContain("default");
   });
 
-  test("writes a status apart, and makes requests that are not about objects", async () => {
+  test("writes a status separately, and sends non-resource requests", async () => {
     const node = { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } };
     const created = await client.create("nodes", node);
     const condition = { type: "Ready", status: "True" };
@@ -147,14 +147,14 @@ describe("a client with the server's kubeconfig", () => {
     expect(seen).toEqual(["ADDED watched 1", "MODIFIED watched 2", "DELETED watched 2"]);
   });
 
-  test("gets a watch to end when the server's time for it is over", async () => {
+  test("a watch ends at the server's timeout", async () => {
     const events = client.watch("configmaps", { resourceVersion: "0", timeoutSeconds: 1 });
     const names: (string | undefined)[] = [];
     for await (const event of events) if (event.type === "ADDED") names.push(event.object.metadata.name);
     expect(names).toContain("kube-root-ca.crt");
   });
 
-  test("shows the token that a file holds, and finds files next to the kubeconfig", async () => {
+  test("sends the token of a file, and resolves paths relative to the kubeconfig", async () => {
     const { ca } = await readCredentials(server.kubeconfig);
     await writeFile(join(folder, "ca.crt"), ca);
     await writeFile(join(folder, "token"), "first-token\n");
@@ -178,7 +178,7 @@ describe("a client with the server's kubeconfig", () => {
     tokenClient.close();
   });
 
-  test("fails with a TransportError where nobody listens, and after it was closed", async () => {
+  test("fails with a TransportError when nothing listens, and after it was closed", async () => {
     const other = await startTestServer({ port: await ownPort() });
     const lonely = await connectCluster({ kubeconfig: other.kubeconfig });
     const keptUrl = other.url;

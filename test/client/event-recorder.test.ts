@@ -1,17 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Pod } from "../../src/api/objects.ts";
-import type { Client } from "../../src/client/client.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
-import { createEventRecorder } from "../../src/client/event-recorder.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
+import { createEventRecorder } from "../../src/client/events/event-recorder.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createManualClock } from "../../src/lib/manual-clock.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
-const pod: Pod = {
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "web-0", namespace: "default", uid: "u-1", resourceVersion: "7" },
-};
+const pod = makePod("web-0", { metadata: { uid: "u-1", resourceVersion: "7" } });
 const pulling = { type: "Normal", reason: "Pulling", fieldPath: "spec.containers{web}" } as const;
 
 describe("an event recorder over a real server", () => {
@@ -26,12 +22,12 @@ describe("an event recorder over a real server", () => {
     await server.close();
   });
 
-  test("writes events, counts repeated ones, combines similar ones, and has its last words", async () => {
+  test("writes events, counts repeated ones, combines similar ones, and flushes when it stops", async () => {
     const recorder = createEventRecorder({
       client,
       component: "kubelet",
       host: "node-1",
-      // Last words have two seconds; on a busy machine these would not be enough.
+      // The final flush is limited to two seconds, which a busy machine may exceed.
       clock: createManualClock(Date.now()),
       logger: silentLogger,
     });

@@ -1,10 +1,10 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import type { ConfigMap } from "../../src/api/objects.ts";
-import { createClient } from "../../src/client/create-client.ts";
-import { createHttpTransport, type HttpTransportOptions } from "../../src/client/http-transport.ts";
-import { type Transport, TransportError } from "../../src/client/transport.ts";
+import type { ConfigMap } from "../../src/api/meta/objects.ts";
+import { createClient } from "../../src/client/api/create-client.ts";
+import { createHttpTransport, type HttpTransportOptions } from "../../src/client/transport/http-transport.ts";
+import { type Transport, TransportError } from "../../src/client/transport/transport.ts";
 
 const cleanups: (() => unknown)[] = [];
 
@@ -32,7 +32,7 @@ describe("the HTTP transport", () => {
     for (const clean of cleanups.splice(0)) clean();
   });
 
-  test("delivers a watch whose chunks are cut inside characters, one event after the other", async () => {
+  test("delivers events whose chunks split characters", async () => {
     const event = (name: string) =>
       Buffer.from(
         `${JSON.stringify({ type: "ADDED", object: { metadata: { name, resourceVersion: "1" }, data: { a: "Zürich 東京 🚀" } } })}\n`,
@@ -43,7 +43,7 @@ describe("the HTTP transport", () => {
     });
     const { url } = await serve(async (_, response) => {
       response.writeHead(200, { "content-type": "application/json" });
-      // Byte by byte, each in a packet of its own.
+      // Byte by byte, each in a separate packet.
       for (const byte of event("first")) {
         response.write(Buffer.from([byte]));
         await new Promise((resolve) => setImmediate(resolve));
@@ -78,7 +78,7 @@ describe("the HTTP transport", () => {
     expect(answers).toEqual(Array(20).fill("done"));
   });
 
-  test("gives up where no TLS handshake comes", async () => {
+  test("times out without a TLS handshake", async () => {
     const sockets: Socket[] = [];
     const mute = createTcpServer((socket) => sockets.push(socket));
     await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
@@ -88,26 +88,28 @@ describe("the HTTP transport", () => {
     });
     const url = new URL(`https://127.0.0.1:${(mute.address() as AddressInfo).port}`);
     const sent = connect(url, { connectTimeoutMs: 50 }).send(get);
-    await expect(sent).rejects.toThrow(`GET ${url.origin}/: not connected within 0.05 s`);
+    await expect(sent).rejects.toThrow(
+      `GET ${url.origin}/: the connection was not established within 0.05 s`,
+    );
     await expect(sent).rejects.toBeInstanceOf(TransportError);
   });
 
-  test("gives up on answers that do not come, or stop in the middle, but not on a silent watch", async () => {
+  test("times out on missing and incomplete responses, but not on an idle watch", async () => {
     const { url } = await serve((request, response) => {
       if (request.url === "/never") return;
       response.writeHead(200).write("half");
       if (request.url === "/watch") setTimeout(() => response.end(" and half"), 1_000);
     });
     const transport = connect(url, { idleTimeoutMs: 500 });
-    await expect(transport.send({ ...get, path: "/never" })).rejects.toThrow("nothing came for 0.5 s");
+    await expect(transport.send({ ...get, path: "/never" })).rejects.toThrow("no data received for 0.5 s");
     // On a busy machine its beginning may be late already.
     const half = transport.send({ ...get, path: "/half" }).then((answer) => answer.text());
-    await expect(half).rejects.toThrow("nothing came for 0.5 s");
+    await expect(half).rejects.toThrow("no data received for 0.5 s");
     const watch = await transport.send({ ...get, path: "/watch", longLived: true });
     expect(await watch.text()).toBe("half and half");
   });
 
-  test("tells an answer that breaks off from one that ends", async () => {
+  test("distinguishes a truncated response from a complete one", async () => {
     const { url } = await serve((_, response) => {
       response.writeHead(200).write("half", () => response.destroy());
     });
@@ -136,7 +138,7 @@ describe("the HTTP transport", () => {
     await expect(read).rejects.toBe(reason);
   });
 
-  test("asks again when a server closed the connection that it had kept", async () => {
+  test("retries when the server has closed a kept-alive connection", async () => {
     let requests = 0;
     const { server, url } = await serve((request, response) => {
       requests++;
@@ -155,16 +157,16 @@ describe("the HTTP transport", () => {
     expect(server.listening).toBe(true);
   });
 
-  test("ends what is under way when it is closed", async () => {
+  test("aborts pending requests when it is closed", async () => {
     const { url } = await serve((_, response) => void response.writeHead(200).write("x"));
     const transport = connect(url);
     const response = await transport.send({ ...get, longLived: true });
     transport.close();
     await expect(response.text()).rejects.toBeInstanceOf(TransportError);
-    await expect(transport.send(get)).rejects.toThrow(`the connection to ${url.origin} is closed`);
+    await expect(transport.send(get)).rejects.toThrow(`the client for ${url.origin} is closed`);
   });
 
-  test("sends requests below a path, as themselves, with the token of the moment", async () => {
+  test("sends requests below a base path, with the current token", async () => {
     const { url } = await serve((request, response) => {
       response.setHeader("x-seen", [
         `${request.method} ${request.url}`,

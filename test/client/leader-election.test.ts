@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
-import { runWhileLeader } from "../../src/client/leader-election.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
+import { runWhileLeader } from "../../src/client/leader-election/leader-election.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 const namespace = "kube-system";
 
@@ -42,7 +42,7 @@ describe("two candidates", () => {
       ledAt ??= Date.now();
       most = Math.max(most, leaders.size);
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      // Stopping takes a while, in which nobody else may lead.
+      // Stopping takes a while, during which no other candidate may lead.
       await delay(100);
       leaders.delete(identity);
     };
@@ -50,7 +50,7 @@ describe("two candidates", () => {
     return { stop: () => stop.abort(), ended, most: () => most, ledAt: () => ledAt };
   }
 
-  test("have one leader, and the other takes over at once when it stops cleanly", async () => {
+  test("have one leader, and the other takes over immediately after a clean stop", async () => {
     const leaders = new Set<string>();
     const candidates = ["a", "b"].map((identity) => ({ identity, ...stand("clean", identity, leaders) }));
     await expect.poll(() => leaders.size).toBe(1);
@@ -74,7 +74,7 @@ describe("two candidates", () => {
     for (const candidate of candidates) expect(candidate.most()).toBe(1);
   });
 
-  test("wait for the lease of one that vanished to run out", async () => {
+  test("wait until the lease of a killed leader expires", async () => {
     const now = new Date().toISOString().replace("Z", "000Z");
     await client.create("leases", {
       apiVersion: "coordination.k8s.io/v1",

@@ -3,31 +3,26 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { buildBusybox, busyboxImage } from "../support/cri-runtime.ts";
-import { findTraces, networkNotes, ownBridges } from "../support/machine-traces.ts";
-import { kindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
-import { startUp, type UpProcess } from "../support/up-process.ts";
+import { startUp, type UpProcess } from "../support/cluster/up-process.ts";
+import { buildBusybox } from "../support/cri/cri-runtime.ts";
+import { findTraces, networkNotes, ownBridges } from "../support/cri/machine-traces.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makePod, userPod } from "../support/manifests/pod.ts";
+import { shell } from "../support/node/runtime-node.ts";
+import { kindling } from "../support/programs/run-kindling.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
-const web = JSON.stringify({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "web" },
-  spec: {
-    terminationGracePeriodSeconds: 1,
-    containers: [
-      {
-        name: "c",
-        image: busyboxImage,
-        imagePullPolicy: "IfNotPresent",
-        command: ["sh", "-c", "sleep 1000"],
-        volumeMounts: [{ name: "scratch", mountPath: "/scratch" }],
-      },
-    ],
+const web = JSON.stringify(
+  makePod("web", {
+    ...userPod,
+    container: {
+      ...shell("sleep 1000"),
+      imagePullPolicy: "IfNotPresent",
+      volumeMounts: [{ name: "scratch", mountPath: "/scratch" }],
+    },
     volumes: [{ name: "scratch", emptyDir: { medium: "Memory" } }],
-  },
-});
+  }),
+);
 
 describeWithTool("busybox", "with real containers", () => {
   const folder = temporaryFolder();
@@ -46,7 +41,7 @@ describeWithTool("busybox", "with real containers", () => {
     return { ...up, dataDir };
   }
 
-  /** Everything on this machine that is of that cluster, by what its runtime knows now. */
+  /** Everything on this machine that belongs to the cluster, according to its runtime. */
   async function machineOf(dataDir: string) {
     const runtimeDir = join(dataDir, "nodes/node-1/runtime");
     const { podIds } = await networkNotes(runtimeDir);
@@ -60,7 +55,7 @@ describeWithTool("busybox", "with real containers", () => {
   const nothing = { mounts: [], processes: [], cgroups: [], interfaces: [] };
 
   describeWithTool("kubectl", "containers", () => {
-    test("outlive up; down --containers ends them, reset leaves nothing", async () => {
+    test("keep running after up stops; down --containers stops them, reset removes everything", async () => {
       const dataDir = join(folder, "data");
       const where = ["--data-dir", dataDir];
       const up = await startWithPod(where);
@@ -77,15 +72,15 @@ describeWithTool("busybox", "with real containers", () => {
       });
       const { stdout } = await kindling("status", ...where);
       expect(stdout).toMatch(
-        /1 container still runs, though the cluster is down:\n {2}default\/web\/c \(pid \d+\)\n/,
+        /1 container is still running, although the cluster is stopped:\n {2}default\/web\/c \(pid \d+\)\n/,
       );
       expect(await kindling("down", ...where)).toMatchObject({
         code: 0,
-        stdout: expect.stringContaining("1 container goes on running; kindling down --containers ends it."),
+        stdout: expect.stringContaining("1 container keeps running; to stop it: kindling down --containers"),
       });
       expect(await kindling("down", "--containers", ...where)).toMatchObject({
         code: 0,
-        stdout: `The cluster in ${dataDir} does not run.\nEnded 1 pod.\n`,
+        stdout: `The cluster in ${dataDir} is not running.\nStopped 1 pod.\n`,
       });
       expect(await traces()).toMatchObject({ processes: [], cgroups: [], interfaces: [] });
       // Volumes are the kubelet's, and the pod is still wanted.
@@ -95,23 +90,23 @@ describeWithTool("busybox", "with real containers", () => {
       expect(existsSync(dataDir)).toBe(false);
     });
 
-    test("are ended by reset, while up runs", async () => {
+    test("are stopped by reset while up runs", async () => {
       const dataDir = join(folder, "running");
       const up = await startWithPod(["--data-dir", dataDir]);
       const traces = await machineOf(dataDir);
       expect(await kindling("reset", "--yes", "--data-dir", dataDir)).toMatchObject({
         code: 0,
-        stdout: `Ended 1 pod and removed ${dataDir}.\n`,
+        stdout: `Stopped 1 pod and removed ${dataDir}.\n`,
       });
       expect(await up.exit).toBe(0);
       expect(await traces()).toEqual(nothing);
       expect(existsSync(dataDir)).toBe(false);
     });
 
-    test("end with up --ephemeral, and nothing stays", async () => {
+    test("stop with up --ephemeral, and nothing is left", async () => {
       const merged = join(folder, "ephemeral-config");
       const up = await startWithPod(["--ephemeral", "--merge-kubeconfig", merged]);
-      expect(up.output.stdout).toContain("Ctrl-C stops it, and with it its containers and its data.");
+      expect(up.output.stdout).toContain("Ctrl-C stops the cluster and removes its containers and data.");
       expect(existsSync(join(up.dataDir, "store"))).toBe(false);
       const traces = await machineOf(up.dataDir);
       expect((await traces()).processes.length).toBeGreaterThan(0);

@@ -2,19 +2,20 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { defaultFeatures } from "../../src/api/feature-gates.ts";
-import type { Client } from "../../src/client/client.ts";
-import { createClient } from "../../src/client/create-client.ts";
-import { TransportError } from "../../src/client/transport.ts";
-import { type ControlPlane, type Subject, startControlPlane } from "../../src/cluster/control-plane.ts";
+import { defaultFeatures } from "../../src/api/meta/feature-gates.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { createClient } from "../../src/client/api/create-client.ts";
+import { TransportError } from "../../src/client/transport/transport.ts";
+import { type ControlPlane, type Subject, startControlPlane } from "../../src/cluster/parts/control-plane.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
+import { makeConfigMap } from "../support/manifests/config-map.ts";
 
 let folder: string;
 let controlPlane: ControlPlane;
 const clients: Client[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "kindling-door-"));
+  folder = await mkdtemp(join(tmpdir(), "kindling-in-process-"));
   controlPlane = await startControlPlane({
     dataDir: folder,
     store: { kind: "memory" },
@@ -35,33 +36,30 @@ function connect(subject: Subject): Client {
   return client;
 }
 const admin = () => connect({ commonName: "admin", organizations: ["system:masters"] });
-const configMap = (name: string) => ({
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  metadata: { namespace: "default", name },
-});
 
 test("objects are written and read as over a connection", async () => {
   const client = admin();
-  const { metadata } = await client.create("configmaps", configMap("one"));
+  const { metadata } = await client.create("configmaps", makeConfigMap("one"));
   expect(await client.get("configmaps", { namespace: "default", name: "one" })).toMatchObject({
     metadata: { uid: metadata.uid },
   });
-  await expect(client.create("configmaps", configMap("one"))).rejects.toMatchObject({
+  await expect(client.create("configmaps", makeConfigMap("one"))).rejects.toMatchObject({
     code: 409,
     reason: "AlreadyExists",
   });
-  await expect(client.create("configmaps", configMap("No such name"))).rejects.toMatchObject({ code: 422 });
+  await expect(client.create("configmaps", makeConfigMap("No such name"))).rejects.toMatchObject({
+    code: 422,
+  });
 });
 
-test("everybody has the rights of the user they are", async () => {
+test("each client has the permissions of its user", async () => {
   const node = connect({ commonName: "system:node:a", organizations: ["system:nodes"] });
   await expect(node.list("secrets", { namespace: "kube-system" })).rejects.toMatchObject({ code: 403 });
-  const nobody = connect({ commonName: "nobody" });
-  await expect(nobody.list("pods", {})).rejects.toMatchObject({ code: 403, reason: "Forbidden" });
+  const stranger = connect({ commonName: "stranger" });
+  await expect(stranger.list("pods", {})).rejects.toMatchObject({ code: 403, reason: "Forbidden" });
 });
 
-test("a watch tells what happens, until its reader leaves or gives up", async () => {
+test("a watch sends events until its reader stops or aborts", async () => {
   const client = admin();
   const { resourceVersion } = await client.list("configmaps", { namespace: "default" });
   const stop = new AbortController();
@@ -72,7 +70,7 @@ test("a watch tells what happens, until its reader leaves or gives up", async ()
       if (event.type !== "BOOKMARK") seen.push(`${event.type} ${event.object.metadata.name}`);
     }
   })();
-  await client.create("configmaps", configMap("two"));
+  await client.create("configmaps", makeConfigMap("two"));
   await client.delete("configmaps", { namespace: "default", name: "two" });
   await expect.poll(() => seen).toEqual(["ADDED two", "DELETED two"]);
   stop.abort(new Error("enough"));
@@ -84,14 +82,14 @@ test("a watch tells what happens, until its reader leaves or gives up", async ()
   }
 });
 
-test("an outage cuts watches off and refuses calls; afterwards all is as before", async () => {
+test("an outage ends watches and rejects calls; afterwards both work again", async () => {
   const client = admin();
   const { resourceVersion } = await client.list("configmaps", { namespace: "default" });
   const watching = (async () => {
     for await (const _ of client.watch("configmaps", { namespace: "default", resourceVersion }));
   })();
   const cutOff = expect(watching).rejects.toThrow(TransportError);
-  // The watch is open once something that came before it has been answered.
+  // The watch is open when an earlier request has a response.
   await client.get("namespaces", { name: "default" });
   await controlPlane.stopServing();
   await cutOff;
@@ -100,13 +98,13 @@ test("an outage cuts watches off and refuses calls; afterwards all is as before"
   expect((await client.list("configmaps", { namespace: "default" })).items.length).toBeGreaterThan(0);
 });
 
-test("what goes on to a kubelet takes a connection", async () => {
+test("requests that are proxied to a kubelet use a connection", async () => {
   await expect(
     admin().request("GET", "/api/v1/nodes/missing/proxy/healthz", { signal: AbortSignal.timeout(10_000) }),
   ).rejects.toMatchObject({ code: 404, message: expect.stringContaining("missing") });
 });
 
-test("a closed client asks nobody any more", async () => {
+test("a closed client sends no request", async () => {
   const client = admin();
   client.close();
   await expect(client.list("pods", {})).rejects.toThrow(TransportError);

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { defaultFeatures } from "../../src/api/feature-gates.ts";
-import { localVolumesUser, monitorUser } from "../../src/apiserver/auth/user-info.ts";
-import type { Client } from "../../src/client/client.ts";
-import { connectCluster, createClient } from "../../src/client/create-client.ts";
-import { type ControlPlane, startControlPlane } from "../../src/cluster/control-plane.ts";
+import { defaultFeatures } from "../../src/api/meta/feature-gates.ts";
+import { localVolumesUser, monitorUser } from "../../src/apiserver/request/user-info.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { connectCluster, createClient } from "../../src/client/api/create-client.ts";
+import { type ControlPlane, startControlPlane } from "../../src/cluster/parts/control-plane.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { neededRights } from "../../src/monitor/foreign/needed-rights.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { startUp } from "../support/up-process.ts";
+import { requiredPermissions } from "../../src/monitor/external-cluster/check-cluster.ts";
+import { startUp } from "../support/cluster/up-process.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 const folder = temporaryFolder();
 let controlPlane: ControlPlane;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => controlPlane?.close());
 
-/** As the parts of `up` are connected. */
+/** Connects like the components of `up`. */
 async function as<T>(commonName: string, act: (client: Client) => Promise<T>): Promise<T> {
   const client = createClient({ transport: controlPlane.connect({ commonName }) });
   return act(client).finally(() => client.close());
@@ -37,7 +37,7 @@ const storageClass = {
   provisioner: "x",
 };
 
-test("the monitor may do what one of another cluster may, and nothing else", async () => {
+test("the monitor has only the permissions of the shipped ClusterRole", async () => {
   const review = async (client: Client, resourceAttributes: object) => {
     const body = {
       apiVersion: "authorization.k8s.io/v1",
@@ -49,7 +49,7 @@ test("the monitor may do what one of another cluster may, and nothing else", asy
     return status.allowed;
   };
   await as(monitorUser, async (client) => {
-    for (const { verbs, group, resource, subresource } of neededRights)
+    for (const { verbs, group, resource, subresource } of requiredPermissions)
       for (const verb of verbs)
         expect([verb, resource, await review(client, { verb, group, resource, subresource })]).toEqual([
           verb,
@@ -70,7 +70,7 @@ test("the monitor may do what one of another cluster may, and nothing else", asy
   });
 });
 
-test("who makes the first StorageClass may do only that", async () => {
+test("the creator of the first StorageClass has only that permission", async () => {
   await as(localVolumesUser, async (client) => {
     await client.create("storageclasses", storageClass);
     const user = `User "${localVolumesUser}" cannot`;

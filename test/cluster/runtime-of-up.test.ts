@@ -2,9 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectCri } from "../../src/cri/cri-client.ts";
-import { runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { startUp, type UpProcess } from "../support/up-process.ts";
+import { startUp, type UpProcess } from "../support/cluster/up-process.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
 
 const home = temporaryFolder();
 /** A variable that is set to nothing is not set. */
@@ -22,7 +22,7 @@ describe.skipIf(process.getuid?.() !== 0)("commands about images, beside a kindl
     return { code: await run.exit, ...run.output };
   }
 
-  test("pull asks its runtime", async () => {
+  test("pull uses its runtime", async () => {
     const { code, stderr } = await kindling("pull", "127.0.0.1:1/nothing:1");
     expect(code).toBe(1);
     expect(stderr).toMatch(/^kindling: cannot pull 127\.0\.0\.1:1\/nothing:1: .*ECONNREFUSED/m);

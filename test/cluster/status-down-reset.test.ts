@@ -3,13 +3,13 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parse } from "yaml";
-import { isReady } from "../../src/api/conditions.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
-import { kindling, runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { startUp, type UpProcess } from "../support/up-process.ts";
+import { isReady } from "../../src/api/meta/object-facts.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
+import { startUp, type UpProcess } from "../support/cluster/up-process.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { kindling, runKindling } from "../support/programs/run-kindling.ts";
 
-// One cluster without containers, from before it is there until after it is gone: each test goes on from the one before.
+// One cluster without containers, from its first start until its removal: each test continues from the previous one.
 const folder = temporaryFolder();
 const dataDir = join(folder, "data");
 const merged = join(folder, "config");
@@ -17,7 +17,7 @@ const where = ["--data-dir", dataDir];
 let up: UpProcess | undefined;
 afterAll(() => up?.kill("SIGKILL"));
 
-test("where there is no cluster, status, down and reset say so", async () => {
+test("without a cluster, status, down and reset report it", async () => {
   expect(await kindling("status", ...where)).toMatchObject({ code: 1 });
   expect(JSON.parse((await kindling("status", "-o", "json", ...where)).stdout)).toMatchObject({
     dataDir,
@@ -63,7 +63,7 @@ kubeletConfig: { nodeLabels: { disk: fast } }
   client.close();
   const { code, stdout } = await kindling("status", ...where);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^● The cluster runs \(pid \d+, for \w+\)\n/);
+  expect(stdout).toMatch(/^● The cluster is running \(pid \d+, for \w+\)\n/);
   expect(stdout).toMatch(/nodes +2 of 2 ready\n +node-1 Ready\n +node-2 Ready\n +pods +none\n/);
   expect(stdout).toMatch(/dashboard +http:\/\/127\.0\.0\.1:\d+\n/);
   // A pipe gets no colours.
@@ -103,7 +103,7 @@ test("a second one on the same data names the first", async () => {
   );
 });
 
-test("down stops it, and once more is fine", async () => {
+test("down stops it, and is idempotent", async () => {
   const { code, stdout } = await kindling("down", ...where);
   expect({ code, stdout }).toEqual({
     code: 0,
@@ -112,14 +112,14 @@ test("down stops it, and once more is fine", async () => {
   expect(await up?.exit).toBe(0);
   expect(await kindling("down", ...where)).toMatchObject({
     code: 0,
-    stdout: `The cluster in ${dataDir} does not run.\n`,
+    stdout: `The cluster in ${dataDir} is not running.\n`,
   });
   const json = JSON.parse((await kindling("status", "-o", "json", ...where)).stdout);
   expect(json).toMatchObject({ state: "stopped", containers: [] });
   expect(json).not.toHaveProperty("pid");
 });
 
-test("a pid that is somebody else's by now is not signalled", async () => {
+test("a pid that another process reuses is not signalled", async () => {
   const path = join(dataDir, "up.json");
   const record = JSON.parse(await readFile(path, "utf8"));
   // This very process, under a start time that is not its own: had it got the signal, the tests would end here.
@@ -127,17 +127,17 @@ test("a pid that is somebody else's by now is not signalled", async () => {
   await writeFile(path, JSON.stringify(recycled));
   expect(await kindling("down", ...where)).toMatchObject({
     code: 0,
-    stdout: `The cluster in ${dataDir} does not run.\n`,
+    stdout: `The cluster in ${dataDir} is not running.\n`,
   });
   await writeFile(path, "{ half a rec");
   expect(await kindling("down", ...where)).toMatchObject({ code: 0 });
   await writeFile(path, JSON.stringify(record));
 });
 
-test("reset asks, and without a terminal wants --yes", async () => {
+test("reset asks for confirmation, and requires --yes without a terminal", async () => {
   expect(await kindling("reset", ...where)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("say --yes"),
+    stderr: expect.stringContaining("add --yes"),
   });
   expect(existsSync(join(dataDir, "store"))).toBe(true);
 });
@@ -148,23 +148,23 @@ test.each(["n\n", "\n", "\x04", "\x03"])("on a terminal, %j means no", async (an
   run.child.stdin?.write(answer);
   expect(await run.exit).toBe(1);
   expect(run.output.stdout).toContain(
-    `This removes the cluster in ${dataDir} with all its data. Go on? [y/N]`,
+    `This removes the cluster in ${dataDir} with all its data. Continue? [y/N]`,
   );
   expect(run.output.stdout).toContain("kindling: nothing was changed");
   expect(existsSync(join(dataDir, "store"))).toBe(true);
 });
 
-test("reset leaves what is not of the cluster, and takes its entry out of the other kubeconfig", async () => {
+test("reset keeps files that are not the cluster's, and removes its entry from the other kubeconfig", async () => {
   await writeFile(join(dataDir, "notes.txt"), "mine");
   expect(await kindling("reset", "--yes", ...where)).toMatchObject({
     code: 0,
-    stdout: `Removed the cluster in ${dataDir}; other files there stay: notes.txt.\n`,
+    stdout: `Removed the cluster in ${dataDir}; other files are kept: notes.txt.\n`,
   });
   expect(await readdir(dataDir)).toEqual(["notes.txt"]);
   expect(parse(await readFile(merged, "utf8"))).toMatchObject({ clusters: [], contexts: [], users: [] });
 });
 
-test("a directory of somebody else is refused", async () => {
+test("a directory of another program is rejected", async () => {
   expect(await kindling("reset", "--yes", ...where)).toMatchObject({
     code: 2,
     stderr: `kindling: ${dataDir} is not the data directory of a cluster: nothing was changed\n`,

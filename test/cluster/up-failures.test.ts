@@ -4,17 +4,18 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import { kindling, kindlingProgram, runKindling } from "../support/run-kindling.ts";
-import { mountSmallDisk } from "../support/small-disk.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
-import { startUp } from "../support/up-process.ts";
+import { startUp } from "../support/cluster/up-process.ts";
+import { mountSmallDisk } from "../support/files/small-disk.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makeConfigMap } from "../support/manifests/config-map.ts";
+import { kindling, kindlingProgram, runKindling } from "../support/programs/run-kindling.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const folder = temporaryFolder();
 
 const isRoot = process.getuid?.() === 0;
 
-/** `up` without containers: what it says, and its exit code. Ends by itself in every test here. */
+/** Output and exit code of an `up` without containers, which exits in every test here. */
 async function up(...args: string[]) {
   const run = await runKindling(["up", "--runtime", "simulated", "--log-level", "error", ...args]);
   const code = await run.exit;
@@ -30,7 +31,7 @@ async function usedDataDir(name: string): Promise<string> {
 }
 
 describe("one sentence and exit code 1 for", () => {
-  test("a busy port, with who holds it", async () => {
+  test("a port in use is reported with the process that listens", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await new Promise((listening) => server.once("listening", listening));
     const address = server.address();
@@ -40,7 +41,7 @@ describe("one sentence and exit code 1 for", () => {
     expect(code).toBe(1);
     expect(said).toMatch(
       new RegExp(
-        `^kindling: port ${port} of 127\\.0\\.0\\.1 is in use by pid ${process.pid} \\(.*\\): stop it, or choose another with --listen 127\\.0\\.0\\.1:PORT\n$`,
+        `^kindling: port ${port} of 127\\.0\\.0\\.1 is in use by pid ${process.pid} \\(.*\\): stop it, or choose another port with --listen 127\\.0\\.0\\.1:PORT\n$`,
       ),
     );
   });
@@ -79,7 +80,7 @@ describe("one sentence and exit code 1 for", () => {
     }
   });
 
-  test("data of a newer version, which stay as they are", async () => {
+  test("data of a newer version, which is not changed", async () => {
     const dataDir = join(folder, "newer");
     await mkdir(dataDir);
     await writeFile(join(dataDir, "version.json"), '{"format":99,"writtenBy":"v9.9.9"}');
@@ -91,12 +92,12 @@ describe("one sentence and exit code 1 for", () => {
     const status = await kindling("status", "--data-dir", dataDir);
     expect(status.code).toBe(1);
     expect(status.stdout).toContain(
-      "This version cannot go on with it: its data are of a newer Kindling (v9.9.9)",
+      "This version of Kindling cannot use it: its data are of a newer Kindling (v9.9.9)",
     );
     expect(status.stdout).not.toContain("kindling up");
   });
 
-  test("a CA that is broken", async () => {
+  test("an invalid CA", async () => {
     const dataDir = await usedDataDir("broken-ca");
     await writeFile(join(dataDir, "pki/ca.crt"), "not a certificate");
     const { code, said } = await up("--data-dir", dataDir, "--listen", "127.0.0.1:0");
@@ -106,7 +107,7 @@ describe("one sentence and exit code 1 for", () => {
     });
   });
 
-  test("a kubeconfig to merge into that is broken, which stays as it is", async () => {
+  test("an invalid kubeconfig to merge into, which is not changed", async () => {
     const into = join(folder, "broken-config");
     await writeFile(into, "clusters: {");
     const temporary = join(folder, "tmp");
@@ -122,13 +123,13 @@ describe("one sentence and exit code 1 for", () => {
     expect(await run.exit).toBe(1);
     expect(await readdir(temporary)).toEqual([]);
     expect(run.output.stderr).toMatch(
-      new RegExp(`^kindling: the kubeconfig ${into} was not changed: it is not YAML`),
+      new RegExp(`^kindling: the kubeconfig ${into} was not changed: it is not valid YAML`),
     );
     expect(await readFile(into, "utf8")).toBe("clusters: {");
   });
 });
 
-test("certificates that are broken, other than the CA's, are made again", async () => {
+test("broken certificates other than the CA's are recreated", async () => {
   const dataDir = await usedDataDir("broken-leaf");
   await writeFile(join(dataDir, "pki/apiserver.crt"), "not a certificate");
   await writeFile(join(dataDir, "pki/admin.key"), "not a key");
@@ -144,7 +145,7 @@ describe.skipIf(!isRoot)("as another user [needs root to become one]", () => {
     };
     expect(await run("--data-dir", join(folder, "nobody"))).toEqual({
       code: 2,
-      said: "kindling: containers need root: run it with sudo, or with --runtime simulated for a cluster without containers\n",
+      said: "kindling: containers need root: use sudo, or --runtime simulated for a cluster without containers\n",
     });
     const dataDir = join(folder, "roots");
     await mkdir(dataDir, { mode: 0o700 });
@@ -158,13 +159,13 @@ describe.skipIf(!isRoot)("as another user [needs root to become one]", () => {
       });
       expect(await exit).toBe(1);
       expect(output.stderr).toBe(
-        `kindling: ${dataDir}/below is another user's: run it as that one, with sudo if that is root\n`,
+        `kindling: ${dataDir}/below belongs to another user: run the command as that user, with sudo if that is root\n`,
       );
     }
   });
 });
 
-describe.skipIf(!isRoot)("as root by name only, as in a container without privileges [needs root]", () => {
+describe.skipIf(!isRoot)("as root without capabilities, as in an unprivileged container [needs root]", () => {
   const drop = ["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"];
   async function kindling(...args: string[]) {
     const command = [process.execPath, await kindlingProgram(), ...args];
@@ -174,7 +175,7 @@ describe.skipIf(!isRoot)("as root by name only, as in a container without privil
     );
   }
 
-  test("up says what is missing, and so does a tour that is to run containers", async () => {
+  test("up and a tour with containers report the missing program", async () => {
     const missing = {
       code: 1,
       stdout: "",
@@ -186,9 +187,9 @@ describe.skipIf(!isRoot)("as root by name only, as in a container without privil
     expect(await kindling("tour", "--runtime", "host")).toEqual(missing);
   });
 
-  test("the tour goes without containers", async () => {
+  test("the tour runs without containers", async () => {
     const { code, stdout } = await kindling("tour", "--step", "3");
-    expect(stdout).toContain("No container really runs here");
+    expect(stdout).toContain("Containers are simulated");
     expect(code).toBe(0);
   });
 });
@@ -199,39 +200,32 @@ afterAll(() => disk?.remove());
 describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
   const dataDir = join(disk?.path ?? "", "data");
 
-  test("is said before anything is begun", async () => {
+  test("is reported before anything is started", async () => {
     disk?.resize(4);
     const full = {
       code: 1,
-      said: expect.stringMatching(/^kindling: the disk that holds \S+ is full: make room/),
+      said: expect.stringMatching(/^kindling: the disk of \S+ is full: free some space/),
     };
     expect(await up("--data-dir", dataDir)).toEqual(full);
   });
 
-  test("ends a tour, which has no room for its image", async () => {
+  test("fails a tour that cannot store its image", async () => {
     disk?.resize(40);
     const run = await runKindling(["tour", "--runtime", "host"], { env: { TMPDIR: disk?.path } });
     expect(await run.exit).toBe(1);
-    expect(run.output.stderr).toMatch(
-      /^kindling: the disk that holds \S+ is full: make room and start again/,
-    );
+    expect(run.output.stderr).toMatch(/^kindling: the disk of \S+ is full: free some space and start again/);
     expect(await readdir(disk?.path ?? "")).not.toContainEqual(expect.stringMatching(/^kindling-tour-/));
   });
 
   describeWithTool("kubectl", "later", () => {
-    test("refuses writes of a running cluster, which goes on and takes them again", async () => {
+    test("makes a running cluster reject writes, which it accepts again later", async () => {
       disk?.resize(12);
       const running = await startUp(["--data-dir", dataDir, "--runtime", "simulated"]);
       const nodes = () => running.kubectl.ok("get nodes --no-headers");
       await expect.poll(nodes).toMatch(/^node-1 +Ready/);
       await writeFile(join(disk?.path ?? "", "filler"), Buffer.alloc(16_000_000)).catch(() => {});
       const map = (name: string, size: number) =>
-        JSON.stringify({
-          apiVersion: "v1",
-          kind: "ConfigMap",
-          metadata: { name },
-          data: { x: "x".repeat(size) },
-        });
+        JSON.stringify(makeConfigMap(name, { data: { x: "x".repeat(size) } }));
       // What is free inside the store's own file is used up first.
       await expect
         .poll(async () => {

@@ -1,29 +1,23 @@
 import { join } from "node:path";
 import { describe, expect, onTestFailed, test } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
-import { buildBusybox, busyboxImage } from "../support/cri-runtime.ts";
-import { runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
-import { startUp } from "../support/up-process.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
+import { startUp } from "../support/cluster/up-process.ts";
+import { buildBusybox } from "../support/cri/cri-runtime.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { rounds } from "../support/fuzz/rounds.ts";
+import { makeConfigMap } from "../support/manifests/config-map.ts";
+import { makePod, userPod } from "../support/manifests/pod.ts";
+import { shell } from "../support/node/runtime-node.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
-const podNamed = (name: string) => ({
-  apiVersion: "v1" as const,
-  kind: "Pod" as const,
-  metadata: { name, namespace: "default" },
-  spec: {
+const podNamed = (name: string) =>
+  makePod(name, {
+    ...userPod,
     terminationGracePeriodSeconds: 0,
-    containers: [
-      {
-        name: "c",
-        image: busyboxImage,
-        imagePullPolicy: "IfNotPresent",
-        command: ["sh", "-c", "sleep 1000"],
-      },
-    ],
-  },
-});
+    container: { ...shell("sleep 1000"), imagePullPolicy: "IfNotPresent" },
+  });
 
 /** Objects whose creation was answered: from then on they must be there, whatever happens. */
 interface Answered {
@@ -31,19 +25,14 @@ interface Answered {
   readonly pods: Set<string>;
 }
 
-/** Writes until the server is gone. */
+/** Writes until the server stops. */
 async function writeOn(client: Client, run: number, answered: Answered): Promise<void> {
   try {
     const pod = await client.create("pods", podNamed(`p${run}`));
     answered.pods.add(pod.metadata.name ?? "");
     for (let i = 0; ; i++) {
-      const metadata = { name: `m${run}-${i}`, namespace: "default" };
-      const { metadata: made } = await client.create("configmaps", {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata,
-      });
-      answered.configMaps.add(made.name ?? "");
+      const { metadata } = await client.create("configmaps", makeConfigMap(`m${run}-${i}`));
+      answered.configMaps.add(metadata.name ?? "");
     }
   } catch {
     // Killed under our hands, as intended; what was not answered may be there or not.
@@ -72,7 +61,7 @@ async function killAfter(
   }
   const code = await exit;
   clearTimeout(kill);
-  // It was killed; had it given up by itself, it would have a code.
+  // A process that was killed has no exit code.
   if (code !== null) throw new Error(`up ended with ${code}: ${output.stderr}`);
 }
 
@@ -119,17 +108,20 @@ async function killAndContinue(args: readonly string[], kills: number): Promise<
 }
 
 const timeout = 600_000;
+/** Kills of each of the four clusters without containers, the first one included. */
+const kills = 1 + rounds(1);
+const killsWithContainers = 1 + rounds(1);
 
 describe("kindling up, killed at random points and continued", () => {
   const folder = temporaryFolder();
 
-  test("40 times without containers: nothing that was answered is lost, and pods run again", {
+  test(`${4 * kills} times without containers: no acknowledged write is lost, and pods run again`, {
     timeout,
   }, async () => {
     // Side by side: they also hold each other up, each time at another point.
     const clusters = ["a", "b", "c", "d"].map(async (name) => {
       const args = ["--data-dir", join(folder, name), "--runtime", "simulated"];
-      const answered = await killAndContinue(args, 10);
+      const answered = await killAndContinue(args, kills);
       const up = await startUp(args);
       const client = await connectCluster({ kubeconfig: up.kubeconfig });
       await expectAll(client, answered);
@@ -140,7 +132,7 @@ describe("kindling up, killed at random points and continued", () => {
   });
 
   describeWithTool("busybox", "on our runtime", () => {
-    test("10 times with containers, which go on or start again; reset takes it all away", {
+    test(`${killsWithContainers} times with containers, which keep running or restart; reset removes everything`, {
       timeout,
     }, async () => {
       const dataDir = join(folder, "own");
@@ -148,7 +140,7 @@ describe("kindling up, killed at random points and continued", () => {
       const first = await startUp(args);
       await buildBusybox({ dataDir: join(dataDir, "nodes/node-1/runtime"), directory: folder });
       await first.kill("SIGKILL");
-      const answered = await killAndContinue(args, 10);
+      const answered = await killAndContinue(args, killsWithContainers);
       const up = await startUp(args);
       const client = await connectCluster({ kubeconfig: up.kubeconfig });
       await client.create("pods", podNamed("last"));
@@ -156,7 +148,7 @@ describe("kindling up, killed at random points and continued", () => {
       client.close();
       const reset = await runKindling(["reset", "--yes", "--data-dir", dataDir]);
       expect(await reset.exit).toBe(0);
-      expect(reset.output.stdout).toMatch(/^Ended \d+ pods? and removed /);
+      expect(reset.output.stdout).toMatch(/^Stopped \d+ pods? and removed /);
       expect(await up.exit).toBe(0);
     });
   });

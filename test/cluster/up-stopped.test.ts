@@ -2,10 +2,10 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from "node:fs/pro
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { type HeldCri, startHeldCri } from "../support/held-cri.ts";
-import { type KindlingRun, kindling, runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { startUp } from "../support/up-process.ts";
+import { startUp } from "../support/cluster/up-process.ts";
+import { type HeldCri, startHeldCri } from "../support/cri/held-cri.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { type KindlingRun, kindling, runKindling } from "../support/programs/run-kindling.ts";
 
 const folder = temporaryFolder();
 const closers: (() => unknown)[] = [];
@@ -13,7 +13,7 @@ afterAll(async () => {
   for (const close of closers) await close();
 });
 
-/** In directories of its own, so that whatever it leaves is seen. */
+/** In separate directories, so that anything it leaves is found. */
 async function start(command: "up" | "apiserver" | "runtime" | "kubelet", ...args: string[]) {
   const place = await mkdtemp(join(folder, "start-"));
   const temporary = join(place, "tmp");
@@ -34,7 +34,7 @@ async function socketsIn(directory: string): Promise<string[]> {
   return entries.filter((entry) => entry.isSocket()).map(({ name }) => name);
 }
 
-/** An etcd that takes connections and says nothing. */
+/** An etcd that accepts connections and does not respond. */
 async function startSilentEtcd(): Promise<{ url: string; isAsked(): boolean }> {
   let asked = false;
   const server = createServer((socket) => {
@@ -95,7 +95,7 @@ describe("a signal while it starts stops it, as one later does", () => {
     expect(await again.kill("SIGTERM")).toBe(0);
   });
 
-  test("an ephemeral one takes its directory with it", async () => {
+  test("an ephemeral cluster removes its directory", async () => {
     const cri = await startCri("runtimeConfig");
     const run = await start("up", "--ephemeral", "--listen", "127.0.0.1:0", "--runtime", cri.endpoint);
     await expect.poll(() => cri.held).toContain("runtimeConfig");
@@ -105,7 +105,7 @@ describe("a signal while it starts stops it, as one later does", () => {
     expect(await readdir(run.temporary)).toEqual([]);
   });
 
-  test("a second signal ends it at once, whatever the first still waits for", async () => {
+  test("a second signal ends it at once", async () => {
     const cri = await startCri("runtimeConfig", "listPodSandbox");
     const run = await start("up", "--ephemeral", "--listen", "127.0.0.1:0", "--runtime", cri.endpoint);
     await expect.poll(() => cri.held).toContain("runtimeConfig");
@@ -136,7 +136,7 @@ describe.skipIf(process.getuid?.() !== 0)("while runc is tried out [needs root]"
     await expect.poll(pidOf).toMatch(/^\d+\n$/);
     run.child.kill("SIGTERM");
     expect(await ended(run)).toEqual(quietly);
-    // Gone, or only waiting for somebody to ask how it ended.
+    // Gone, or a zombie that its parent has not reaped.
     const commandLine = `/proc/${(await pidOf()).trim()}/cmdline`;
     await expect.poll(() => readFile(commandLine, "utf8").catch(() => "")).toBe("");
     expect(await socketsIn(place)).toEqual([]);

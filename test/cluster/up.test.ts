@@ -1,23 +1,17 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildBusybox, busyboxImage } from "../support/cri-runtime.ts";
-import { runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
-import { startUp, type UpProcess } from "../support/up-process.ts";
+import { startUp, type UpProcess } from "../support/cluster/up-process.ts";
+import { buildBusybox } from "../support/cri/cri-runtime.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makePod, userPod } from "../support/manifests/pod.ts";
+import { shell } from "../support/node/runtime-node.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const pod = (name: string, script: string) =>
-  JSON.stringify({
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name },
-    spec: {
-      terminationGracePeriodSeconds: 1,
-      containers: [
-        { name: "c", image: busyboxImage, imagePullPolicy: "IfNotPresent", command: ["sh", "-c", script] },
-      ],
-    },
-  });
+  JSON.stringify(
+    makePod(name, { ...userPod, container: { ...shell(script), imagePullPolicy: "IfNotPresent" } }),
+  );
 
 describeWithTool("kubectl", "kindling up", () => {
   describeWithTool("busybox", "with real containers", () => {
@@ -33,7 +27,7 @@ describeWithTool("kubectl", "kindling up", () => {
       await up?.kill("SIGTERM");
     });
 
-    test("a pod is scheduled, runs, and is there for logs and exec", async () => {
+    test("a pod is scheduled and runs, and logs and exec work", async () => {
       const { kubectl } = up;
       await expect.poll(() => kubectl.ok("get nodes --no-headers")).toMatch(/^node-1 +Ready/);
       await kubectl.ok("apply -f -", { input: pod("web", "echo hello from $HOSTNAME; sleep 1000") });
@@ -46,7 +40,7 @@ describeWithTool("kubectl", "kindling up", () => {
         .toMatch(/Scheduled.*assigned default\/web to node-1.*Started/s);
     });
 
-    test("stopped and started again, or killed: the container has never noticed", async () => {
+    test("containers keep running when up is stopped, killed and restarted", async () => {
       const idOf = () =>
         up.kubectl.ok(
           "get pod web -o jsonpath={.status.containerStatuses[0].containerID}:{.status.containerStatuses[0].restartCount}",
@@ -100,11 +94,11 @@ describeWithTool("kubectl", "kindling up", () => {
   });
 });
 
-describe("wrong usage is told in a sentence, with exit code 2", () => {
+describe("wrong usage prints one sentence and exits with code 2", () => {
   test.each([
     { args: ["--nodes", "3"], says: "--nodes 3 needs --runtime simulated" },
-    { args: ["--nodes", "none"], says: "write a whole number from 1 to 5000" },
-    { args: ["--runtime", "docker"], says: "choose auto, oci, host, simulated or unix:///path/to/cri.sock" },
+    { args: ["--nodes", "none"], says: "must be a whole number from 1 to 5000" },
+    { args: ["--runtime", "docker"], says: "must be auto, oci, host, simulated or unix:///path/to/cri.sock" },
   ])("$args", async ({ args, says }) => {
     const run = await runKindling(["up", "--data-dir", "/nonexistent/kindling", ...args]);
     expect(await run.exit).toBe(2);

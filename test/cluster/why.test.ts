@@ -2,12 +2,13 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startCluster } from "../../src/testing/start-cluster.ts";
-import { ownPort } from "../support/own-share.ts";
-import { runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { useWhyNode } from "../support/why-node.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makeStatefulSet } from "../support/manifests/workload.ts";
+import { ownPort } from "../support/network/own-share.ts";
+import { useSimulatedNode } from "../support/node/simulated-node.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
 
-const parts = useWhyNode();
+const parts = useSimulatedNode({ runtime: { imagesPresent: false }, config: { address: "0.0.0.0" } });
 const folder = temporaryFolder();
 
 async function why(...args: readonly string[]) {
@@ -15,7 +16,7 @@ async function why(...args: readonly string[]) {
   return { code: await run.exit, ...run.output };
 }
 
-test("a pod with a missing config map: the stage, the reason, that it does not heal, and the command that helps", async () => {
+test("for a missing config map prints the stage, the reason, that it is permanent, and the command that fixes it", async () => {
   const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "cm", key: "k" } } }];
   await parts.node.run("stuck", { containers: [{ name: "c", image: "web:1", env }] });
   await parts.node.untilEvent("stuck", /configmap "cm" not found/);
@@ -23,7 +24,7 @@ test("a pod with a missing config map: the stage, the reason, that it does not h
   expect(code).toBe(0);
   expect(stdout).toMatch(/^default\/stuck {2}creating/);
   expect(stdout).toContain('CreateContainerConfigError: configmap "cm" not found');
-  expect(stdout).toContain("It does not heal by itself.");
+  expect(stdout).toContain("This does not resolve without a change.");
   expect(stdout).toContain("kubectl create configmap cm");
   expect(stdout).toMatch(/volumes and sandbox +█/);
   // In a pipe there are no colours.
@@ -47,7 +48,7 @@ test("a pull under way: bytes and time left, from the kubelet", async () => {
   expect(said).toMatchObject({ stage: "pulling", healsByItself: true });
 });
 
-test("words of a pod never move the cursor", async () => {
+test("text of a pod cannot move the cursor", async () => {
   await parts.node.run("hostile", { containers: [{ name: "c", image: "Bad\u001b[2Jname" }] });
   await parts.node.untilEvent("hostile", /InvalidImageName/);
   const { stdout } = await why("hostile");
@@ -55,48 +56,37 @@ test("words of a pod never move the cursor", async () => {
   expect(stdout).not.toContain("\x1b");
 });
 
-test("a pod that is not there, with what may have been meant", async () => {
-  await parts.node.run("somebody-1", { containers: [{ name: "c", image: "web:1" }] });
-  expect(await why("somebody")).toMatchObject({
+test("a missing pod is reported with similar names", async () => {
+  await parts.node.run("example-1", { containers: [{ name: "c", image: "web:1" }] });
+  expect(await why("example")).toMatchObject({
     code: 1,
     stdout: "",
-    stderr: "kindling: there is no pod somebody in the namespace default; did you mean somebody-1?\n",
+    stderr: "kindling: there is no pod example in the namespace default; did you mean example-1?\n",
   });
-  expect(await why("somebody-1", "-n", "shop")).toMatchObject({
+  expect(await why("example-1", "-n", "shop")).toMatchObject({
     code: 1,
-    stderr: "kindling: there is no pod somebody-1 in the namespace shop, but in default: add -n default\n",
+    stderr:
+      "kindling: there is no pod example-1 in the namespace shop, but there is one in default: add -n default\n",
   });
 });
 
-test("a cluster that does not run, a kubeconfig that is not there", async () => {
+test("reports a cluster that does not run and a missing kubeconfig", async () => {
   const kubeconfig = join(folder, "kubeconfig");
   const none = await runKindling(["why", "web"], { env: { HOME: folder, KUBECONFIG: "" } });
   expect(await none.exit).toBe(1);
-  expect(none.output.stderr).toMatch(/^kindling: kubeconfig \S+ does not exist; kindling up makes one/);
+  expect(none.output.stderr).toMatch(
+    /^kindling: kubeconfig \S+ does not exist; start a cluster with kindling up/,
+  );
   const text = await readFile(parts.node.server.kubeconfig, "utf8");
   await writeFile(kubeconfig, text.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${await ownPort()}`));
   const away = await why("web", "--kubeconfig", kubeconfig);
   expect(away.code).toBe(1);
-  expect(away.stderr).toMatch(/ECONNREFUSED.*; is the cluster running\? kindling up starts Kindling's own/);
+  expect(away.stderr).toMatch(/ECONNREFUSED.*; is the cluster running\? Start one with kindling up/);
 });
 
-test("a StatefulSet that is stuck: the pod that holds it up, and what would help", async () => {
+test("a stuck StatefulSet is explained with the blocking pod and a fix", async () => {
   await using cluster = await startCluster();
-  const template = (image: string) => ({
-    metadata: { labels: { app: "db" } },
-    spec: { containers: [{ name: "db", image }] },
-  });
-  const set = (image: string) => ({
-    apiVersion: "apps/v1",
-    kind: "StatefulSet",
-    metadata: { name: "db" },
-    spec: {
-      serviceName: "db",
-      replicas: 2,
-      selector: { matchLabels: { app: "db" } },
-      template: template(image),
-    },
-  });
+  const set = (image: string) => makeStatefulSet("db", { replicas: 2, image });
   await cluster.client.apply([set("Bad:1:2")]);
   await cluster.client.waitFor("pods", "db-0", "FailingToStart");
   await cluster.client.apply([set("db:2")]);

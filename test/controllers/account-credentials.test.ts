@@ -2,11 +2,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
-import type { Client } from "../../src/client/client.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { type KindlingRun, kindling, runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makeStatefulSet } from "../support/manifests/workload.ts";
+import { type KindlingRun, kindling, runKindling } from "../support/programs/run-kindling.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 const folder = temporaryFolder();
 const kubeconfig = join(folder, "controller-manager.kubeconfig");
@@ -32,18 +33,7 @@ afterAll(async () => {
 });
 
 async function createSet(name: string): Promise<void> {
-  const labels = { app: name };
-  await client.create("statefulsets", {
-    apiVersion: "apps/v1",
-    kind: "StatefulSet",
-    metadata: { namespace: "default", name },
-    spec: {
-      replicas: 1,
-      serviceName: name,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "web:1" }] } },
-    },
-  });
+  await client.create("statefulsets", makeStatefulSet(name, { replicas: 1 }));
 }
 
 const podOf = (set: string) =>
@@ -63,7 +53,7 @@ async function start(...flags: string[]): Promise<KindlingRun> {
   return run;
 }
 
-test("by itself the controller manager may not do what its controllers may", async () => {
+test("the controller manager's own user does not have the permissions of its controllers", async () => {
   manager = await start();
   await createSet("alone");
   await expect
@@ -74,7 +64,7 @@ test("by itself the controller manager may not do what its controllers may", asy
   expect(await manager.exit).toBe(0);
 });
 
-test("with accounts each does it as its own, which is made for it", async () => {
+test("with service account credentials each controller uses its own account, which is created for it", async () => {
   await expect(client.get("serviceaccounts", account)).rejects.toThrow("not found");
   manager = await start(flag);
   await expect.poll(() => podOf("alone")).toBeDefined();
@@ -85,7 +75,7 @@ test("with accounts each does it as its own, which is made for it", async () => 
   );
 });
 
-test("and has the rights of that one only", async () => {
+test("and has only the permissions of that account", async () => {
   const { rules = [] } = await client.get("clusterroles", role);
   const setRules = (next: unknown) =>
     client.patch("clusterroles", role, { patch: { kind: "merge", body: { rules: next } } });
@@ -98,7 +88,7 @@ test("and has the rights of that one only", async () => {
   await expect.poll(() => podOf("forbidden")).toBeDefined();
 });
 
-test("an account that somebody removes is made again, with a new token", async () => {
+test("a deleted account is recreated, with a new token", async () => {
   const { uid } = (await client.get("serviceaccounts", account)).metadata;
   await client.delete("serviceaccounts", account);
   await createSet("again");
@@ -111,6 +101,6 @@ test("an account that somebody removes is made again, with a new token", async (
 test("a dry run makes no accounts: both together are wrong usage", async () => {
   expect(await kindling("controller-manager", "--kubeconfig", kubeconfig, flag, "--dry-run")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("leave one of them out"),
+    stderr: expect.stringContaining("omit one of them"),
   });
 });

@@ -1,16 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type KindlingRun, runKindling } from "../support/run-kindling.ts";
-import { type StatefulSetCluster, startStatefulSetCluster } from "../support/stateful-set-cluster.ts";
+import { afterAll, expect, test } from "vitest";
+import { useStatefulSetCluster } from "../support/cluster/stateful-set-cluster.ts";
+import { rounds } from "../support/fuzz/rounds.ts";
+import { type KindlingRun, runKindling } from "../support/programs/run-kindling.ts";
 
-let cluster: StatefulSetCluster;
+const cluster = useStatefulSetCluster({ controllers: false });
 const started = new Set<KindlingRun>();
-beforeAll(async () => {
-  cluster = await startStatefulSetCluster();
-});
-afterAll(async () => {
+afterAll(() => {
   for (const run of started) run.child.kill("SIGKILL");
-  await cluster?.close();
 });
 
 async function start(...flags: string[]): Promise<KindlingRun> {
@@ -36,8 +33,9 @@ test("3541-8 kill -9 at random during rollouts: one pod of an identity at a time
   const first = await start("--no-leader-elect");
   await cluster.untilPicture("killed", all("web:1"));
   await end(first, "SIGKILL");
-  const log = await cluster.follow("killed");
-  for (let round = 0; round < 4; round++) {
+  const log = await cluster.followPods("killed");
+  const kills = 1 + rounds(1);
+  for (let round = 0; round < kills; round++) {
     await cluster.setImage("killed", round % 2 === 0 ? `web:${round}` : `Broken:${round}`);
     const run = await start("--no-leader-elect");
     await cluster.until("it works", async () => isWorking(run));
@@ -52,7 +50,7 @@ test("3541-8 kill -9 at random during rollouts: one pod of an identity at a time
   expect(log.lines.filter((line) => line.startsWith("two"))).toEqual([]);
 });
 
-test("of two one works, and the other takes over when it stops", async () => {
+test("one of two managers is active, and the other takes over when it stops", async () => {
   const [first, second] = [await start(), await start()];
   await cluster.until("one works", async () => isWorking(first) || isWorking(second));
   const [leader, other] = isWorking(first) ? [first, second] : [second, first];
@@ -70,14 +68,14 @@ test("of two one works, and the other takes over when it stops", async () => {
   expect(await end(other, "SIGTERM")).toBe(0);
 });
 
-test("of two, the other goes on with the rollout of one that is killed, once its lease has run out", async () => {
+test("the second of two managers continues the rollout of a killed one when its lease expires", async () => {
   const [first, second] = [await start(), await start()];
   await cluster.until("one works", async () => isWorking(first) || isWorking(second));
   const [leader, other] = isWorking(first) ? [first, second] : [second, first];
   const all = (image: string) => [0, 1, 2].map((ordinal) => `passed-on-${ordinal}=${image} ready`);
   await cluster.create("passed-on", {});
   await cluster.untilPicture("passed-on", all("web:1"));
-  const log = await cluster.follow("passed-on");
+  const log = await cluster.followPods("passed-on");
   await cluster.setImage("passed-on", "web:2");
   await cluster.until("the rollout begins", async () => log.lines.includes("-passed-on-2=web:1"));
   await end(leader, "SIGKILL");
@@ -89,7 +87,7 @@ test("of two, the other goes on with the rollout of one that is killed, once its
   expect(await end(other, "SIGTERM")).toBe(0);
 });
 
-test("a dry run says what it would do, and holds no lease", async () => {
+test("a dry run logs its actions and holds no lease", async () => {
   const before = (
     await cluster.client.get("leases", { namespace: "kube-system", name: "kube-controller-manager" })
   ).spec;

@@ -1,24 +1,35 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
-import { describeWithTool } from "../support/tools.ts";
-import { apply, deploymentOf, eventually, useWorkloadCluster } from "../support/workload-cluster.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import type { ReplicaSet } from "../../src/api/meta/objects.ts";
+import { useKubectlCluster } from "../support/cluster/kubectl-cluster.ts";
+import { makeDeployment } from "../support/manifests/workload.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
+import { eventually } from "../support/time/eventually.ts";
 
 describeWithTool("kubectl", "a Deployment", () => {
-  const cluster = useWorkloadCluster();
+  const cluster = useKubectlCluster();
+  const getDeployment = (name: string) => cluster.client.get("deployments", { namespace: "default", name });
+  /** Lists ReplicaSets, the newest revision first. */
+  async function replicaSets(app: string): Promise<ReplicaSet[]> {
+    const selection = { namespace: "default", labelSelector: `app=${app}` };
+    const revision = ({ metadata }: ReplicaSet) =>
+      Number(metadata.annotations?.["deployment.kubernetes.io/revision"]);
+    const { items } = await cluster.client.list("replicasets", selection);
+    return [...items].sort((a, b) => revision(b) - revision(a));
+  }
 
-  const progressing = async (name: string) => conditionOf(await cluster.deployment(name), "Progressing");
+  const progressing = async (name: string) => conditionOf(await getDeployment(name), "Progressing");
   const imagesOf = async (app: string) =>
     (await cluster.pods(app))
       .filter(({ metadata }) => !metadata.deletionTimestamp)
       .map(({ spec }) => spec?.containers[0]?.image);
   const rolledOut = (name: string) => cluster.kubectl.ok(`rollout status deployment/${name} --timeout=60s`);
 
-  test("is rolled out, says how it got on, and is complete", async () => {
-    const { kubectl } = cluster;
-    await apply(kubectl, deploymentOf("first"));
+  test("is rolled out and reports progress in conditions and events", async () => {
+    await cluster.apply(makeDeployment("first"));
     expect(await rolledOut("first")).toContain('deployment "first" successfully rolled out');
-    const [set] = await cluster.replicaSets("first");
+    const [set] = await replicaSets("first");
     const hash = set?.metadata.labels?.["pod-template-hash"];
     expect(set?.metadata.name).toBe(`first-${hash}`);
     expect(set?.spec?.selector.matchLabels).toEqual({ app: "first", "pod-template-hash": hash });
@@ -27,9 +38,9 @@ describeWithTool("kubectl", "a Deployment", () => {
       "deployment.kubernetes.io/desired-replicas": "3",
       "deployment.kubernetes.io/max-replicas": "4",
     });
-    const deployment = await cluster.deployment("first");
+    const deployment = await getDeployment("first");
     expect(deployment.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("1");
-    await eventually(async () => (await cluster.deployment("first")).status).toMatchObject({
+    await eventually(async () => (await getDeployment("first")).status).toMatchObject({
       observedGeneration: deployment.metadata.generation,
       replicas: 3,
       updatedReplicas: 3,
@@ -54,22 +65,22 @@ describeWithTool("kubectl", "a Deployment", () => {
     );
   });
 
-  test("a new template rolls, is in the history and can be undone", async () => {
+  test("a new template is rolled out, recorded in the history and can be undone", async () => {
     const { kubectl } = cluster;
     const cause = (text: string) => ({ annotations: { "kubernetes.io/change-cause": text } });
-    await apply(kubectl, deploymentOf("rolls", cause("one")));
+    await cluster.apply(makeDeployment("rolls", cause("one")));
     await rolledOut("rolls");
-    await apply(kubectl, deploymentOf("rolls", { image: "web:2", ...cause("two") }));
+    await cluster.apply(makeDeployment("rolls", { image: "web:2", ...cause("two") }));
     await rolledOut("rolls");
     await eventually(() => imagesOf("rolls")).toEqual(["web:2", "web:2", "web:2"]);
     expect(await kubectl.ok("rollout history deployment/rolls")).toMatch(/1\s+one\n2\s+two/);
-    expect((await cluster.replicaSets("rolls")).map(({ spec }) => spec?.replicas)).toEqual([3, 0]);
+    expect((await replicaSets("rolls")).map(({ spec }) => spec?.replicas)).toEqual([3, 0]);
 
     await kubectl.ok("rollout undo deployment/rolls");
     await rolledOut("rolls");
     await eventually(() => imagesOf("rolls")).toEqual(["web:1", "web:1", "web:1"]);
     expect(await kubectl.ok("rollout history deployment/rolls")).toMatch(/2\s+two\n3\s+one/);
-    const [set] = await cluster.replicaSets("rolls");
+    const [set] = await replicaSets("rolls");
     expect(set?.metadata.annotations?.["deployment.kubernetes.io/revision-history"]).toBe("1");
 
     await kubectl.ok("rollout undo deployment/rolls --to-revision=2");
@@ -77,20 +88,19 @@ describeWithTool("kubectl", "a Deployment", () => {
     await eventually(() => imagesOf("rolls")).toEqual(["web:2", "web:2", "web:2"]);
     await kubectl.ok("rollout restart deployment/rolls");
     await rolledOut("rolls");
-    expect(await cluster.replicaSets("rolls")).toHaveLength(3);
+    expect(await replicaSets("rolls")).toHaveLength(3);
   });
 
   test("never has more or fewer pods than its strategy allows", async () => {
-    const { kubectl } = cluster;
     const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
-    await apply(kubectl, deploymentOf("bounded", { replicas: 4, strategy }));
+    await cluster.apply(makeDeployment("bounded", { replicas: 4, spec: { strategy } }));
     await rolledOut("bounded");
     const seen: { total: number; available: number }[] = [];
     const selection = { fieldSelector: "metadata.name=bounded" };
     const following = await cluster.follow("deployments", selection, ({ object: { status } }) => {
       seen.push({ total: status?.replicas ?? 0, available: status?.availableReplicas ?? 0 });
     });
-    await apply(kubectl, deploymentOf("bounded", { replicas: 4, strategy, image: "web:2" }));
+    await cluster.apply(makeDeployment("bounded", { replicas: 4, spec: { strategy }, image: "web:2" }));
     await rolledOut("bounded");
     await following.stop();
     expect(seen.length).toBeGreaterThan(4);
@@ -100,10 +110,9 @@ describeWithTool("kubectl", "a Deployment", () => {
     }
   });
 
-  test("recreated, it ends all old pods before it starts new ones", async () => {
-    const { kubectl } = cluster;
+  test("Recreate stops all old pods before it starts new ones", async () => {
     const strategy = { type: "Recreate" };
-    await apply(kubectl, deploymentOf("again", { strategy }));
+    await cluster.apply(makeDeployment("again", { spec: { strategy } }));
     await rolledOut("again");
     const running = new Set((await cluster.pods("again")).map(({ metadata }) => metadata.name));
     const runningAtStart: number[] = [];
@@ -113,27 +122,27 @@ describeWithTool("kubectl", "a Deployment", () => {
       const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
       if (type === "DELETED" || ended) running.delete(metadata.name);
     });
-    await apply(kubectl, deploymentOf("again", { strategy, image: "web:2" }));
+    await cluster.apply(makeDeployment("again", { spec: { strategy }, image: "web:2" }));
     await rolledOut("again");
     await following.stop();
     expect(runningAtStart).toEqual([0, 0, 0]);
   });
 
-  test("one that does not get on within its deadline says so, and recovers", async () => {
+  test("a rollout that exceeds progressDeadlineSeconds reports it, and recovers", async () => {
     const { kubectl } = cluster;
-    await apply(kubectl, deploymentOf("stuck"));
+    await cluster.apply(makeDeployment("stuck"));
     await rolledOut("stuck");
     // Only what is to miss its deadline has a short one: on a busy machine others would miss it too.
-    await apply(kubectl, deploymentOf("stuck", { progressDeadlineSeconds: 2, image: "Broken:1" }));
+    await cluster.apply(makeDeployment("stuck", { spec: { progressDeadlineSeconds: 2 }, image: "Broken:1" }));
     const complaint = await kubectl.fails("rollout status deployment/stuck --timeout=60s");
     expect(complaint).toContain('deployment "stuck" exceeded its progress deadline');
-    const [set] = await cluster.replicaSets("stuck");
+    const [set] = await replicaSets("stuck");
     expect(await progressing("stuck")).toMatchObject({
       status: "False",
       reason: "ProgressDeadlineExceeded",
       message: `ReplicaSet "${set?.metadata.name}" has timed out progressing.`,
     });
-    expect(conditionOf(await cluster.deployment("stuck"), "Available")).toMatchObject({ status: "True" });
+    expect(conditionOf(await getDeployment("stuck"), "Available")).toMatchObject({ status: "True" });
     await kubectl.ok(["patch", "deployment", "stuck", "-p", '{"spec":{"progressDeadlineSeconds":600}}']);
     await kubectl.ok("rollout undo deployment/stuck");
     await rolledOut("stuck");
@@ -143,9 +152,9 @@ describeWithTool("kubectl", "a Deployment", () => {
     });
   });
 
-  test("paused, it scales and does not roll; resumed, it does", async () => {
+  test("a paused Deployment scales without a rollout; a resumed one continues it", async () => {
     const { kubectl } = cluster;
-    await apply(kubectl, deploymentOf("paused"));
+    await cluster.apply(makeDeployment("paused"));
     await rolledOut("paused");
     await kubectl.ok("rollout pause deployment/paused");
     await kubectl.ok("set image deployment/paused c=web:2");
@@ -157,13 +166,13 @@ describeWithTool("kubectl", "a Deployment", () => {
     await eventually(() => imagesOf("paused")).toEqual(Array.from({ length: 5 }, () => "web:2"));
   });
 
-  test("scaled in the middle of a rollout, each set gets its share", async () => {
+  test("scaling during a rollout is proportional", async () => {
     const { kubectl } = cluster;
     const strategy = { rollingUpdate: { maxSurge: 2, maxUnavailable: 2 } };
-    await apply(kubectl, deploymentOf("shares", { replicas: 6, strategy }));
+    await cluster.apply(makeDeployment("shares", { replicas: 6, spec: { strategy } }));
     await rolledOut("shares");
-    await apply(kubectl, deploymentOf("shares", { replicas: 6, strategy, image: "Broken:1" }));
-    const sizes = async () => (await cluster.replicaSets("shares")).map(({ spec }) => spec?.replicas);
+    await cluster.apply(makeDeployment("shares", { replicas: 6, spec: { strategy }, image: "Broken:1" }));
+    const sizes = async () => (await replicaSets("shares")).map(({ spec }) => spec?.replicas);
     await eventually(sizes).toEqual([4, 4]);
     await kubectl.ok("scale deployment/shares --replicas=12");
     await eventually(sizes).toEqual([7, 7]);
@@ -173,33 +182,34 @@ describeWithTool("kubectl", "a Deployment", () => {
     await kubectl.ok("delete deployment/shares");
   });
 
-  test("minReadySeconds hold a rollout back", async () => {
-    const { kubectl } = cluster;
+  test("minReadySeconds delays a rollout", async () => {
     const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
-    await apply(kubectl, deploymentOf("slow", { replicas: 1, strategy, minReadySeconds: 2 }));
+    await cluster.apply(makeDeployment("slow", { replicas: 1, spec: { strategy, minReadySeconds: 2 } }));
     await rolledOut("slow");
     const before = Date.now();
-    await apply(kubectl, deploymentOf("slow", { replicas: 1, strategy, minReadySeconds: 2, image: "web:2" }));
+    await cluster.apply(
+      makeDeployment("slow", { replicas: 1, spec: { strategy, minReadySeconds: 2 }, image: "web:2" }),
+    );
     await rolledOut("slow");
     expect(Date.now() - before).toBeGreaterThan(1_000);
   });
 
-  test("keeps as many old sets as its history is long", async () => {
+  test("keeps revisionHistoryLimit old ReplicaSets", async () => {
     const { kubectl } = cluster;
-    await apply(kubectl, deploymentOf("history", { replicas: 1, revisionHistoryLimit: 1 }));
+    await cluster.apply(makeDeployment("history", { replicas: 1, spec: { revisionHistoryLimit: 1 } }));
     await rolledOut("history");
     for (const image of ["web:2", "web:3", "web:4"]) {
       await kubectl.ok(`set image deployment/history c=${image}`);
       await rolledOut("history");
     }
     const images = async () =>
-      (await cluster.replicaSets("history")).map(({ spec }) => spec?.template?.spec?.containers[0]?.image);
+      (await replicaSets("history")).map(({ spec }) => spec?.template?.spec?.containers[0]?.image);
     await eventually(images).toEqual(["web:4", "web:3"]);
   });
 
-  test("a set takes orphans that match, and lets go what does not match any more", async () => {
+  test("a ReplicaSet adopts matching orphans and releases pods that no longer match", async () => {
     const { client, kubectl } = cluster;
-    await apply(kubectl, deploymentOf("hands", { replicas: 2 }));
+    await cluster.apply(makeDeployment("hands", { replicas: 2 }));
     await rolledOut("hands");
     const [pod] = await cluster.pods("hands");
     await kubectl.ok(`label pod ${pod?.metadata.name} app=free --overwrite`);
@@ -211,9 +221,9 @@ describeWithTool("kubectl", "a Deployment", () => {
     await eventually(async () => (await imagesOf("hands")).length).toBe(2);
   });
 
-  test("a controller that is stopped at any time goes on where it was", async () => {
+  test("a controller that is stopped at a random time continues the rollout after its restart", async () => {
     const { kubectl } = cluster;
-    await apply(kubectl, deploymentOf("crash", { replicas: 4 }));
+    await cluster.apply(makeDeployment("crash", { replicas: 4 }));
     for (const image of ["web:2", "web:3"]) {
       await kubectl.ok(`set image deployment/crash c=${image}`);
       for (let crashes = 0; crashes < 5; crashes++) {
@@ -224,17 +234,17 @@ describeWithTool("kubectl", "a Deployment", () => {
     }
     await rolledOut("crash");
     await eventually(() => imagesOf("crash")).toEqual(Array.from({ length: 4 }, () => "web:3"));
-    expect((await cluster.replicaSets("crash")).filter(({ spec }) => spec?.replicas !== 0)).toHaveLength(1);
+    expect((await replicaSets("crash")).filter(({ spec }) => spec?.replicas !== 0)).toHaveLength(1);
   });
 
-  test("at rest it asks the API server for nothing", async () => {
+  test("an idle controller sends no requests", async () => {
     const { kubectl } = cluster;
-    await apply(kubectl, deploymentOf("quiet"));
+    await cluster.apply(makeDeployment("quiet"));
     await rolledOut("quiet");
     await eventually(() => progressing("quiet")).toMatchObject({ reason: "NewReplicaSetAvailable" });
     let looks = 0;
-    // A Deployment hears of a new label by its resource version alone: nothing follows from it. What the tests before
-    // did may be followed by something once more.
+    // A new label changes only the resource version of a Deployment, so no write follows. The tests before may
+    // still cause one more write.
     await eventually(async () => {
       const label = `seen=${looks++} --overwrite`;
       const before = cluster.calls();

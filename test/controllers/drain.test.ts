@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
-import { describeWithTool } from "../support/tools.ts";
-import { apply, deploymentOf, eventually, useWorkloadCluster } from "../support/workload-cluster.ts";
+import { useKubectlCluster } from "../support/cluster/kubectl-cluster.ts";
+import { makeDeployment } from "../support/manifests/workload.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
+import { eventually } from "../support/time/eventually.ts";
 
 describeWithTool("kubectl", "disruption budgets", () => {
-  const cluster = useWorkloadCluster({ nodes: ["node-1", "node-2"] });
+  const cluster = useKubectlCluster({ nodes: ["node-1", "node-2"] });
 
   const namespace = "default";
   const budgetOf = (name: string, spec: object) => ({
@@ -22,9 +24,9 @@ describeWithTool("kubectl", "disruption budgets", () => {
     ).length;
   const drain = "drain node-1 --ignore-daemonsets --delete-emptydir-data --force";
 
-  test("a budget counts pods, and says whether one may go", async () => {
+  test("a budget counts healthy pods and allowed disruptions", async () => {
     const { kubectl } = cluster;
-    await apply(kubectl, budgetOf("counted", { minAvailable: 2 }));
+    await cluster.apply(budgetOf("counted", { minAvailable: 2 }));
     await eventually(() => allowedOf("counted")).toMatchObject({
       status: "False",
       reason: "InsufficientPods",
@@ -32,7 +34,7 @@ describeWithTool("kubectl", "disruption budgets", () => {
     await eventually(() => cluster.messages("PodDisruptionBudget", "counted")).toContain(
       "NoPods: No matching pods found",
     );
-    await apply(kubectl, deploymentOf("counted"));
+    await cluster.apply(makeDeployment("counted"));
     await kubectl.ok("rollout status deployment/counted --timeout=60s");
     await eventually(() => statusOf("counted")).toMatchObject({
       expectedPods: 3,
@@ -53,8 +55,8 @@ describeWithTool("kubectl", "disruption budgets", () => {
     { name: "least", spec: { minAvailable: "30%" }, desiredHealthy: 2 },
   ])("a share is one of what the Deployment asks for: $spec", async ({ name, spec, desiredHealthy }) => {
     const { kubectl } = cluster;
-    await apply(kubectl, budgetOf(name, spec));
-    await apply(kubectl, deploymentOf(name, { replicas: 4 }));
+    await cluster.apply(budgetOf(name, spec));
+    await cluster.apply(makeDeployment(name, { replicas: 4 }));
     await kubectl.ok(`rollout status deployment/${name} --timeout=60s`);
     await eventually(() => statusOf(name)).toMatchObject({
       expectedPods: 4,
@@ -66,8 +68,8 @@ describeWithTool("kubectl", "disruption budgets", () => {
 
   test("a drain moves pods without taking more than the budget allows", async () => {
     const { client, kubectl } = cluster;
-    await apply(kubectl, budgetOf("moved", { minAvailable: 3 }));
-    await apply(kubectl, deploymentOf("moved", { replicas: 4 }));
+    await cluster.apply(budgetOf("moved", { minAvailable: 3 }));
+    await cluster.apply(makeDeployment("moved", { replicas: 4 }));
     await kubectl.ok("rollout status deployment/moved --timeout=60s");
     await eventually(() => statusOf("moved")).toMatchObject({ disruptionsAllowed: 1 });
     const healthy: number[] = [];
@@ -89,11 +91,11 @@ describeWithTool("kubectl", "disruption budgets", () => {
     await eventually(taints).toEqual([]);
   });
 
-  test("a drain that would take too much waits, and says why", async () => {
+  test("a drain that exceeds the budget waits and prints the reason", async () => {
     const { kubectl } = cluster;
-    await apply(kubectl, deploymentOf("held", { replicas: 1, pod: { nodeName: "node-1" } }));
+    await cluster.apply(makeDeployment("held", { replicas: 1, pod: { nodeName: "node-1" } }));
     await kubectl.ok("rollout status deployment/held --timeout=60s");
-    await apply(kubectl, budgetOf("held", { maxUnavailable: 0 }));
+    await cluster.apply(budgetOf("held", { maxUnavailable: 0 }));
     await eventually(() => statusOf("held")).toMatchObject({ expectedPods: 1, disruptionsAllowed: 0 });
     const draining = kubectl.follow(`${drain} --pod-selector=app=held`);
     await draining.until(/Cannot evict pod as it would violate the pod's disruption budget\./, "stderr");

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { EndpointSlice, Pod, Service } from "../../src/api/objects.ts";
-import { useControllerCluster } from "../support/controller-cluster.ts";
-import { describeWithTool } from "../support/tools.ts";
+import type { EndpointSlice, Pod, Service } from "../../src/api/meta/objects.ts";
+import { useKubectlCluster } from "../support/cluster/kubectl-cluster.ts";
+import { makePod, type PodSpecFields } from "../support/manifests/pod.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const namespace = "default";
 
@@ -16,22 +16,13 @@ function service(name: string, spec: Service["spec"] = {}): Service {
   };
 }
 
-function pod(name: string, app: string, spec: Partial<Pod["spec"]> = {}): Pod {
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name, labels: { app } },
-    spec: {
-      terminationGracePeriodSeconds: 1,
-      automountServiceAccountToken: false,
-      containers: [{ name: "c", image: "web:1", ports: [{ name: "web", containerPort: 8080 }] }],
-      ...spec,
-    },
-  };
+function pod(name: string, app: string, spec: PodSpecFields = {}): Pod {
+  const container = { ports: [{ name: "web", containerPort: 8080 }] };
+  return makePod(name, { metadata: { labels: { app } }, container, ...spec });
 }
 
 describeWithTool("kubectl", "the addresses of services", () => {
-  const cluster = useControllerCluster({ withNode: true });
+  const cluster = useKubectlCluster();
   const until = (what: () => Promise<unknown>) => expect.poll(what, { interval: 20 });
 
   async function slicesOf(name: string): Promise<readonly EndpointSlice[]> {
@@ -51,7 +42,7 @@ describeWithTool("kubectl", "the addresses of services", () => {
   }
   const subsetsOf = async (name: string) => (await cluster.find("endpoints", name))?.subsets;
 
-  test("are those of its pods, and kubectl shows them", async () => {
+  test("list the service's pods, and kubectl shows them", async () => {
     await cluster.apply(service("web"));
     await until(async () => (await slicesOf("web")).map(({ endpoints }) => endpoints ?? [])).toEqual([[]]);
     await cluster.apply(pod("web-a", "web"), pod("web-b", "web"), pod("other", "other"));
@@ -113,16 +104,22 @@ describeWithTool("kubectl", "the addresses of services", () => {
     });
   });
 
-  test("of others are left alone", async () => {
+  test("of other owners are not changed, and mirrored into a slice", async () => {
     const manual = { apiVersion: "v1", kind: "Endpoints", metadata: { name: "manual" } };
     await cluster.apply({ ...manual, subsets: [{ addresses: [{ ip: "192.0.2.1" }] }] });
     await cluster.apply(service("manual", { selector: undefined }));
-    await delay(300);
+    await until(() => slicesOf("manual")).toMatchObject([
+      {
+        endpoints: [{ addresses: ["192.0.2.1"] }],
+        metadata: {
+          labels: { "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io" },
+        },
+      },
+    ]);
     expect(await subsetsOf("manual")).toMatchObject([{ addresses: [{ ip: "192.0.2.1" }] }]);
-    expect(await slicesOf("manual")).toEqual([]);
   });
 
-  test("are restored when somebody spoils them, go with their service, and cost nothing at rest", async () => {
+  test("are restored when overwritten, are deleted with their service, and cause no requests at rest", async () => {
     const [slice] = await slicesOf("web");
     await cluster.kubectl.ok(`delete endpointslice ${slice?.metadata.name}`);
     await cluster.kubectl.ok("delete endpoints web");

@@ -1,16 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { KubeObject, OwnerReference } from "../../src/api/objects.ts";
-import { configMap, useControllerCluster } from "../support/controller-cluster.ts";
-import { describeWithTool } from "../support/tools.ts";
+import type { KubeObject, OwnerReference } from "../../src/api/meta/objects.ts";
+import { useKubectlCluster } from "../support/cluster/kubectl-cluster.ts";
+import { makeConfigMap } from "../support/manifests/config-map.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 describeWithTool("kubectl", "garbage collection", () => {
-  const cluster = useControllerCluster();
+  const cluster = useKubectlCluster({ nodes: [], scheduler: false });
   const find = (name: string) => cluster.find("configmaps", name);
   const until = (what: () => Promise<unknown>) => expect.poll(what, { interval: 20 });
 
   async function create(name: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<KubeObject> {
-    return cluster.client.create("configmaps", configMap(name, metadata));
+    return cluster.client.create("configmaps", makeConfigMap(name, metadata));
   }
   const refer = ({ apiVersion, kind, metadata }: KubeObject, blockOwnerDeletion = false): OwnerReference => ({
     apiVersion,
@@ -26,7 +27,7 @@ describeWithTool("kubectl", "garbage collection", () => {
     await create(`${prefix}-leaf`, { ownerReferences: [refer(middle, true)], ...leaf });
   }
 
-  test("in the background: the owner goes at once, the others after it", async () => {
+  test("background deletion removes the owner first, then its dependents", async () => {
     await createChain("background");
     await cluster.kubectl.ok("delete configmap background-top --cascade=background");
     expect(await find("background-top")).toBeUndefined();
@@ -34,7 +35,7 @@ describeWithTool("kubectl", "garbage collection", () => {
     await cluster.untilGone("configmaps", "background-leaf");
   });
 
-  test("in the foreground: the owner goes last", async () => {
+  test("foreground deletion removes the owner last", async () => {
     await createChain("foreground", { finalizers: ["example.com/hold"] });
     await cluster.kubectl.ok("delete configmap foreground-top --cascade=foreground --wait=false");
     await until(async () => (await find("foreground-leaf"))?.metadata.deletionTimestamp).toBeTruthy();
@@ -56,7 +57,7 @@ describeWithTool("kubectl", "garbage collection", () => {
     expect(await find("foreground-middle")).toBeUndefined();
   });
 
-  test("in the foreground: nobody waits for a dependent that does not block", async () => {
+  test("in the foreground: a dependent that does not block is not waited for", async () => {
     const top = await create("loose-top");
     await create("loose-child", { ownerReferences: [refer(top)], finalizers: ["example.com/hold"] });
     await cluster.kubectl.ok("delete configmap loose-top --cascade=foreground --timeout=60s");
@@ -69,7 +70,7 @@ describeWithTool("kubectl", "garbage collection", () => {
     );
   });
 
-  test("a circle does not wait for itself", async () => {
+  test("a cycle of owners does not block deletion", async () => {
     const first = await create("circle-1");
     const second = await create("circle-2", { ownerReferences: [refer(first, true)] });
     await cluster.client.patch(
@@ -81,7 +82,7 @@ describeWithTool("kubectl", "garbage collection", () => {
     await cluster.untilGone("configmaps", "circle-2");
   });
 
-  test("orphans stay, without their owner", async () => {
+  test("orphans are kept without the owner reference", async () => {
     await createChain("orphan");
     await cluster.kubectl.ok("delete configmap orphan-top --cascade=orphan --timeout=60s");
     expect((await find("orphan-middle"))?.metadata.ownerReferences).toBeUndefined();
@@ -89,7 +90,7 @@ describeWithTool("kubectl", "garbage collection", () => {
     expect((await find("orphan-leaf"))?.metadata.ownerReferences).toMatchObject([{ name: "orphan-middle" }]);
   });
 
-  test("an owner that never was is as good as gone; one that is there keeps what it shares", async () => {
+  test("an owner that never existed counts as deleted; one existing owner keeps a shared dependent", async () => {
     const uid = "00000000-0000-4000-8000-000000000000";
     const never = { apiVersion: "v1", kind: "ConfigMap", name: "never", uid };
     const owner = await create("solid");
@@ -104,11 +105,11 @@ describeWithTool("kubectl", "garbage collection", () => {
     expect(await find("solid")).toBeDefined();
   });
 
-  test("an owner in another namespace owns nothing, and an event says so", async () => {
+  test("an owner in another namespace is ignored, and an event reports it", async () => {
     const owner = await create("far-owner", {});
     await cluster.client.create(
       "configmaps",
-      configMap("far", { namespace: "kube-public", ownerReferences: [refer(owner)] }),
+      makeConfigMap("far", { namespace: "kube-public", ownerReferences: [refer(owner)] }),
     );
     await cluster.untilGone("configmaps", "far", "kube-public");
     await until(async () => {
@@ -124,7 +125,7 @@ describeWithTool("kubectl", "garbage collection", () => {
     ]);
   });
 
-  test("an owner of a kind that nobody knows keeps what it owns", async () => {
+  test("an owner of an unknown kind keeps its dependents", async () => {
     await create("strange", {
       ownerReferences: [{ apiVersion: "example.com/v1", kind: "Thing", name: "x", uid: "1" }],
     });
@@ -132,7 +133,7 @@ describeWithTool("kubectl", "garbage collection", () => {
     expect(await find("strange")).toBeDefined();
   });
 
-  test("goes on after controllers that died half-way, and is quiet when all is done", async () => {
+  test("continues after controllers stop in the middle, and sends no writes when it is done", async () => {
     await cluster.stopControllers();
     await createChain("restart");
     await createChain("restart-foreground");

@@ -2,10 +2,15 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createSelfSigned } from "../../src/lib/x509/self-signed.ts";
-import { createClient, readCredentials, startTestServer, type TestServer } from "../support/api-server.ts";
-import { type KindlingRun, runKindling } from "../support/run-kindling.ts";
-import { withToken } from "../support/secure-server.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { type KindlingRun, runKindling } from "../support/programs/run-kindling.ts";
+import {
+  createClient,
+  readCredentials,
+  startTestServer,
+  type TestServer,
+} from "../support/servers/api-server.ts";
+import { withToken } from "../support/servers/secure-server.ts";
 
 const folder = temporaryFolder();
 let server: TestServer;
@@ -39,7 +44,7 @@ afterEach(async () => {
 });
 afterAll(() => server?.close());
 
-/** Starts it and answers with a client of what it serves, who shows what it is given. */
+/** Starts it and returns a client of its endpoint with the given credentials. */
 async function serve(command: string, flags: readonly string[], pair: { cert?: Buffer; key?: Buffer } = {}) {
   const run = await runKindling([
     ...[command, "--kubeconfig", server.kubeconfig, "--metrics-listen", "0.0.0.0:0"],
@@ -80,7 +85,7 @@ test.each(["controller-manager", "scheduler"])(
   },
 );
 
-test("with a certificate of one's own, and callers by theirs", async () => {
+test("with a configured certificate and client certificates", async () => {
   const { cert, key } = createSelfSigned({
     subject: { commonName: "metrics" },
     hosts: ["127.0.0.1"],
@@ -109,7 +114,7 @@ test("with a certificate of one's own, and callers by theirs", async () => {
   stranger.disconnect();
 });
 
-test("the CA that the cluster publishes is asked for", async () => {
+test("a client certificate of the CA that the cluster publishes is accepted", async () => {
   const ca = await readFile(join(server.dataDir, "pki/ca.crt"), "utf8");
   await server.json("POST", "/api/v1/namespaces/kube-system/configmaps", {
     metadata: { name: "extension-apiserver-authentication" },
@@ -121,13 +126,13 @@ test("the CA that the cluster publishes is asked for", async () => {
   client.disconnect();
 });
 
-test("a file that is no certificate is told of, with exit code 2", async () => {
+test("rejects a file that is not a certificate with exit code 2", async () => {
   const file = join(folder, "no.pem");
   await writeFile(file, "no certificate");
   const flags = ["--metrics-listen", ":0", "--tls-cert-file", file, "--tls-private-key-file", file];
   const { output, exit } = await runKindling(["scheduler", "--kubeconfig", server.kubeconfig, ...flags]);
   expect(await exit).toBe(2);
   expect(output.stderr).toContain(
-    "kindling: --tls-cert-file, --tls-private-key-file or --client-ca-file is no good",
+    "kindling: --tls-cert-file, --tls-private-key-file or --client-ca-file is invalid",
   );
 });

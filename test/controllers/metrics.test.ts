@@ -1,16 +1,13 @@
 import { get } from "node:http";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type KindlingRun, runKindling } from "../support/run-kindling.ts";
-import { type StatefulSetCluster, startStatefulSetCluster } from "../support/stateful-set-cluster.ts";
+import { afterAll, expect, test } from "vitest";
+import { useStatefulSetCluster } from "../support/cluster/stateful-set-cluster.ts";
+import { makePod, type PodSpecFields } from "../support/manifests/pod.ts";
+import { type KindlingRun, runKindling } from "../support/programs/run-kindling.ts";
 
-let cluster: StatefulSetCluster;
+const cluster = useStatefulSetCluster({ controllers: false });
 const started = new Set<KindlingRun>();
-beforeAll(async () => {
-  cluster = await startStatefulSetCluster();
-});
-afterAll(async () => {
+afterAll(() => {
   for (const run of started) run.child.kill("SIGKILL");
-  await cluster?.close();
 });
 
 async function start(command: string, ...flags: string[]): Promise<KindlingRun> {
@@ -44,7 +41,7 @@ async function untilValue(run: KindlingRun, series: string, is: (value: number) 
   await cluster.until(series, async () => is(readValue(await scrape(run), series)));
 }
 
-test("controllers tell of their queues, of sets, of requests and of who leads", async () => {
+test("controllers expose metrics of queues, sets, requests and leader election", async () => {
   const listen = ["--metrics-listen", "127.0.0.1:0"];
   const leader = await start("controller-manager", ...listen);
   const leads = 'leader_election_master_status{name="kube-controller-manager"}';
@@ -79,7 +76,7 @@ test("controllers tell of their queues, of sets, of requests and of who leads", 
   }
 });
 
-/** Of a page elsewhere whose name was made to lead here. */
+/** Request of a web page whose host name was rebound to this address. */
 function statusAs(host: string, url: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     get(`${url}/metrics`, { headers: { host } }, (response) => {
@@ -89,15 +86,9 @@ function statusAs(host: string, url: string): Promise<number | undefined> {
   });
 }
 
-test("the scheduler tells of pods that wait and of its attempts", async () => {
+test("the scheduler exposes metrics of pending pods and scheduling attempts", async () => {
   const run = await start("scheduler", "--metrics-listen", "127.0.0.1:0");
-  const create = (name: string, spec: object) =>
-    cluster.client.create("pods", {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name, namespace: "default" },
-      spec: { containers: [{ name: "c", image: "web:1" }], ...spec },
-    });
+  const create = (name: string, spec: PodSpecFields) => cluster.client.create("pods", makePod(name, spec));
   await create("gated", { schedulingGates: [{ name: "example.com/wait" }] });
   await create("nowhere", { nodeSelector: { no: "such" } });
   // Whatever the node was thought of before.

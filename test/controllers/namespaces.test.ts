@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import type { Pod } from "../../src/api/objects.ts";
-import { configMap, useControllerCluster } from "../support/controller-cluster.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { useKubectlCluster } from "../support/cluster/kubectl-cluster.ts";
+import { makeConfigMap } from "../support/manifests/config-map.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 describeWithTool("kubectl", "namespaces", () => {
-  const cluster = useControllerCluster({ withNode: true });
+  const cluster = useKubectlCluster();
   const until = (what: () => Promise<unknown>) => expect.poll(what, { interval: 20 });
 
   const conditionsOf = async (name: string) =>
@@ -15,19 +16,10 @@ describeWithTool("kubectl", "namespaces", () => {
       ]),
     );
 
-  test("go with all that is in them, pods first", async () => {
+  test("are deleted with their contents, pods first", async () => {
     await cluster.kubectl.ok("create namespace team");
-    const pod: Pod = {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "web", namespace: "team" },
-      spec: {
-        terminationGracePeriodSeconds: 1,
-        automountServiceAccountToken: false,
-        containers: [{ name: "c", image: "web:1" }],
-      },
-    };
-    await cluster.apply(pod, configMap("settings", { namespace: "team" }), {
+    const pod = makePod("web", { metadata: { namespace: "team" } });
+    await cluster.apply(pod, makeConfigMap("settings", { namespace: "team" }), {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "Role",
       metadata: { name: "reader", namespace: "team" },
@@ -49,9 +41,9 @@ describeWithTool("kubectl", "namespaces", () => {
     await cluster.kubectl.ok("delete namespace team --timeout=60s");
   });
 
-  test("say what holds them up", async () => {
+  test("report what blocks their deletion", async () => {
     await cluster.kubectl.ok("create namespace held");
-    const held = configMap("held", { namespace: "held", finalizers: ["example.com/hold"] });
+    const held = makeConfigMap("held", { namespace: "held", finalizers: ["example.com/hold"] });
     await cluster.apply(held);
     await cluster.kubectl.ok("delete namespace held --wait=false");
     await until(() => conditionsOf("held")).toMatchObject({
@@ -84,7 +76,7 @@ describeWithTool("kubectl", "namespaces", () => {
     await cluster.kubectl.ok("wait namespace/held --for=delete --timeout=60s");
   });
 
-  test("that were deleted while nobody looked go when somebody does", async () => {
+  test("that were deleted while no controller ran are finalized when one starts", async () => {
     await cluster.stopControllers();
     await cluster.kubectl.ok("create namespace unseen");
     await cluster.kubectl.ok("delete namespace unseen --wait=false");
@@ -92,7 +84,7 @@ describeWithTool("kubectl", "namespaces", () => {
     await cluster.kubectl.ok("wait namespace/unseen --for=delete --timeout=60s");
   });
 
-  test("get their service account and CA back", async () => {
+  test("get their service account and CA restored", async () => {
     const before = await cluster.find("configmaps", "kube-root-ca.crt");
     await cluster.kubectl.ok("delete serviceaccount default");
     await cluster.kubectl.ok("delete configmap kube-root-ca.crt");

@@ -1,10 +1,17 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { buildWebImages, useRealCluster, webImage, webOf } from "../support/real-cluster.ts";
-import { type KindlingRun, runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
+import {
+  buildWebImages,
+  useRealCluster,
+  webDeployment,
+  webImage,
+  webStatefulSet,
+} from "../support/cluster/real-cluster.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makePod, userPod } from "../support/manifests/pod.ts";
+import { type KindlingRun, runKindling } from "../support/programs/run-kindling.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const apps = ["web", "db"];
 
@@ -20,7 +27,7 @@ describeWithTool("kubectl", "drain of a node of kindling up", () => {
       await vi.waitFor(() => expect(run.output.stdout).toMatch(says), { timeout: 60_000 });
     }
 
-    /** A second node beside that of `up`, in processes of its own. */
+    /** A second node beside that of `up`, in separate processes. */
     async function startSecondNode(): Promise<void> {
       const endpoint = `unix://${join(folder, "node-2.sock")}`;
       const runtimeDir = join(folder, "node-2/runtime");
@@ -45,8 +52,8 @@ describeWithTool("kubectl", "drain of a node of kindling up", () => {
     }
 
     beforeAll(async () => {
-      await cluster.apply(webOf("deployment", "web", { replicas: 2 }));
-      await cluster.apply(webOf("statefulset", "db", { replicas: 2 }));
+      await cluster.apply(webDeployment("web", { replicas: 2 }));
+      await cluster.apply(webStatefulSet("db", { replicas: 2 }));
       for (const app of apps) await cluster.apply(budgetOf(app));
       await cluster.apply(lonePod);
       for (const workload of ["deployment/web", "statefulset/db"])
@@ -62,7 +69,7 @@ describeWithTool("kubectl", "drain of a node of kindling up", () => {
       }
     });
 
-    test("a budget holds one eviction of each workload up until the other pod runs elsewhere", async () => {
+    test("a budget delays the second eviction of each workload until the first pod runs on another node", async () => {
       const { kubectl } = cluster;
       const drain = "drain node-1 --ignore-daemonsets";
       expect(await kubectl.fails(drain)).toMatch(/cannot delete Pods with local storage.*: default\/lone/);
@@ -81,10 +88,10 @@ describeWithTool("kubectl", "drain of a node of kindling up", () => {
           new RegExp(`error when evicting pods/"${app}-\\S+".*would violate the pod's disruption budget`),
         );
         expect(stdout).toMatch(new RegExp(`pod/${app}-\\S+ evicted`));
-        // The second goes only once there is another one that is ready.
+        // The second is evicted only when another pod is ready.
         const lines = logs[i]?.lines ?? [];
         const isReady = (line: string) => line.endsWith(" ready");
-        const goings = lines.flatMap((line, at) => (line.endsWith(" going") ? [at] : []));
+        const goings = lines.flatMap((line, at) => (line.endsWith(" terminating") ? [at] : []));
         expect(goings).toHaveLength(2);
         expect(lines.slice(goings[0], goings[1]).filter(isReady)).toHaveLength(1);
       }
@@ -110,13 +117,10 @@ const budgetOf = (app: string) => ({
   spec: { selector: { matchLabels: { app } }, minAvailable: 1 },
 });
 
-/** Which nobody makes again, with data that go with it. */
-const lonePod = {
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "lone", namespace: "default" },
-  spec: {
-    volumes: [{ name: "data", emptyDir: {} }],
-    containers: [{ name: "c", image: webImage(1), volumeMounts: [{ name: "data", mountPath: "/data" }] }],
-  },
-};
+/** A pod without a controller, with data that are deleted with it. */
+const lonePod = makePod("lone", {
+  ...userPod,
+  terminationGracePeriodSeconds: 30,
+  volumes: [{ name: "data", emptyDir: {} }],
+  container: { image: webImage(1), volumeMounts: [{ name: "data", mountPath: "/data" }] },
+});

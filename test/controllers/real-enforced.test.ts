@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { StatefulSet } from "../../src/api/objects.ts";
-import { useRealCluster, webImage, webOf } from "../support/real-cluster.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
+import type { StatefulSet } from "../../src/api/meta/objects.ts";
+import { useRealCluster, webDeployment, webImage, webStatefulSet } from "../support/cluster/real-cluster.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const enforced = { updateStrategy: { type: "EnforcedRollingUpdate" } };
 
@@ -26,7 +26,7 @@ describeWithTool("kubectl", "StatefulSets with claims in kindling up", () => {
 
     test("3541-3 a command that cannot start: RollingUpdate stays stuck after an undo, EnforcedRollingUpdate recovers", async () => {
       const { kubectl } = cluster;
-      await cluster.apply(webOf("statefulset", "cmd", { replicas: 2, claims: true }));
+      await cluster.apply(webStatefulSet("cmd", { replicas: 2, claims: true }));
       await kubectl.ok("rollout status statefulset/cmd --timeout=100s");
       await untilJournals(["cmd-0", "cmd-1"], "+1");
       const log = await cluster.follow("cmd");
@@ -34,18 +34,17 @@ describeWithTool("kubectl", "StatefulSets with claims in kindling up", () => {
       const broken = JSON.stringify({ spec: { template: { spec: { containers: [container] } } } });
       await kubectl.ok(["patch", "statefulset", "cmd", "-p", broken]);
       await kubectl.ok("wait statefulset/cmd --for=condition=Progressing=false --timeout=100s");
-      const told = async () => (await progressing("cmd"))?.message;
-      await expect.poll(told).toMatch(/^pod cmd-1 holds up the set: .*\/no\/such\/program/);
+      const message = async () => (await progressing("cmd"))?.message;
+      await expect.poll(message).toMatch(/^pod cmd-1 blocks the rollout: .*\/no\/such\/program/);
 
       await kubectl.ok("rollout undo statefulset/cmd");
-      await expect.poll(told).toContain("RollingUpdate does not replace it");
+      await expect.poll(message).toContain("RollingUpdate does not replace it");
       await kubectl.ok(["patch", "statefulset", "cmd", "-p", JSON.stringify({ spec: enforced })]);
       await log.until("cmd-1 ready");
-      const reason = 'jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=RolloutComplete';
-      await kubectl.ok(["wait", "statefulset/cmd", `--for=${reason}`, "--timeout=100s"]);
+      await kubectl.ok("wait statefulset/cmd --for=condition=RolloutComplete --timeout=100s");
       await log.stop();
       // Those that never left the revision are not touched.
-      const replaced = ["cmd-1 going", "-cmd-1", "+cmd-1"];
+      const replaced = ["cmd-1 terminating", "-cmd-1", "+cmd-1"];
       expect(log.lines).toEqual([...replaced, ...replaced, "cmd-1 ready"]);
       expect(await cluster.picture("cmd")).toEqual(all("cmd", 1));
       await untilJournals(["cmd-1"], "+1", "-1", "+1");
@@ -53,9 +52,31 @@ describeWithTool("kubectl", "StatefulSets with claims in kindling up", () => {
       await kubectl.ok("delete statefulset/cmd --cascade=foreground --timeout=100s");
     });
 
-    test("3541-3 3541-4 an image that is none, then another, then a good one: replaced from the largest ordinal down", async () => {
+    test("3541-12 a readiness probe that never passes: kubectl wait sees the exceeded deadline, and the next rollout completes", async () => {
       const { kubectl } = cluster;
-      await cluster.apply(webOf("statefulset", "img", { replicas: 3, claims: true, ...enforced }));
+      const set = webStatefulSet("due", { replicas: 1, claims: false, ...enforced });
+      set.metadata.annotations = { "kindling.dev/progress-deadline-seconds": "5" };
+      await cluster.apply(set);
+      await kubectl.ok("wait statefulset/due --for=condition=RolloutComplete --timeout=100s");
+      const readiness = (command: string) => {
+        const container = { name: "c", readinessProbe: { exec: { command: [command] }, periodSeconds: 1 } };
+        return JSON.stringify({ spec: { template: { spec: { containers: [container] } } } });
+      };
+      await kubectl.ok(["patch", "statefulset", "due", "-p", readiness("false")]);
+      await kubectl.ok("wait statefulset/due --for=condition=Progressing=False --timeout=100s");
+      expect(await progressing("due")).toMatchObject({
+        reason: "ProgressDeadlineExceeded",
+        message: expect.stringContaining("no progress for 5 s; pod due-0: "),
+      });
+      await kubectl.ok(["patch", "statefulset", "due", "-p", readiness("true")]);
+      await kubectl.ok("wait statefulset/due --for=condition=RolloutComplete --timeout=100s");
+      expect((await progressing("due"))?.status).toBe("True");
+      await kubectl.ok("delete statefulset/due --cascade=foreground --timeout=100s");
+    });
+
+    test("3541-3 3541-4 two missing images, then a valid one: replaced from the largest ordinal down", async () => {
+      const { kubectl } = cluster;
+      await cluster.apply(webStatefulSet("img", { replicas: 3, claims: true, ...enforced }));
       await cluster.untilPicture("img", all("img", 1, 3));
       await untilJournals(["img-0", "img-1", "img-2"], "+1");
       const log = await cluster.follow("img");
@@ -70,7 +91,7 @@ describeWithTool("kubectl", "StatefulSets with claims in kindling up", () => {
       await kubectl.ok(`set image statefulset/img c=${webImage(2)}`);
       await cluster.untilPicture("img", all("img", 2, 3));
       await log.stop();
-      const replaced = (name: string) => [`${name} going`, `-${name}`, `+${name}`];
+      const replaced = (name: string) => [`${name} terminating`, `-${name}`, `+${name}`];
       expect(log.lines).toEqual([
         ...replaced("img-2"),
         ...replaced("img-2"),
@@ -82,13 +103,13 @@ describeWithTool("kubectl", "StatefulSets with claims in kindling up", () => {
 
     test("3541-8 up is killed in the middle of rollouts: one container of an identity at a time, its data stays, and they end", async () => {
       const { kubectl } = cluster;
-      await cluster.apply(webOf("statefulset", "kill", { replicas: 2, claims: true, ...enforced }));
-      await cluster.apply(webOf("deployment", "side", { replicas: 2 }));
+      await cluster.apply(webStatefulSet("kill", { replicas: 2, claims: true, ...enforced }));
+      await cluster.apply(webDeployment("side", { replicas: 2 }));
       await cluster.untilPicture("kill", all("kill", 1));
       const journal = ["+1"];
       await untilJournals(["kill-0", "kill-1"], ...journal);
       const kills = [
-        { version: 2, when: "kill-1 going" },
+        { version: 2, when: "kill-1 terminating" },
         { version: 1, when: "+kill-1" },
         { version: 2, when: "-kill-0" },
       ];

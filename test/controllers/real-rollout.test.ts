@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { useRealCluster, webImage, webOf } from "../support/real-cluster.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { useRealCluster, webDeployment, webImage, webStatefulSet } from "../support/cluster/real-cluster.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const kinds = ["statefulset", "deployment"] as const;
+const makeWeb = { statefulset: webStatefulSet, deployment: webDeployment };
 
 describeWithTool("kubectl", "kubectl on workloads in kindling up", () => {
   describeWithTool("busybox", "with real containers", () => {
@@ -23,7 +24,7 @@ describeWithTool("kubectl", "kubectl on workloads in kindling up", () => {
       const complete = /roll out complete: 2 new pods|rolling update complete 2 pods|successfully rolled out/;
       // Pods of the last revision may still be ending.
       const says = (text: string) => expect.poll(() => kubectl.ok(`logs -l app=${name}`)).toBe(text);
-      await cluster.apply(webOf(kind, name, { replicas: 2 }));
+      await cluster.apply(makeWeb[kind](name, { replicas: 2 }));
       expect(await rolledOut(web)).toMatch(complete);
       await says("+1\n+1\n");
       await kubectl.ok(`set image ${web} c=${webImage(2)}`);
@@ -38,10 +39,10 @@ describeWithTool("kubectl", "kubectl on workloads in kindling up", () => {
       await kubectl.ok(`delete ${web} --timeout=100s`);
     });
 
-    test("scale: ordinals come and go one after the other, a Deployment's pods as they may", async () => {
+    test("scale: a StatefulSet adds and removes ordinals one at a time, a Deployment in any order", async () => {
       const { kubectl } = cluster;
-      await cluster.apply(webOf("statefulset", "size", { replicas: 1 }));
-      await cluster.apply(webOf("deployment", "many", { replicas: 1 }));
+      await cluster.apply(webStatefulSet("size", { replicas: 1 }));
+      await cluster.apply(webDeployment("many", { replicas: 1 }));
       await rolledOut("statefulset/size");
       await rolledOut("deployment/many");
       const log = await cluster.follow("size");
@@ -53,7 +54,7 @@ describeWithTool("kubectl", "kubectl on workloads in kindling up", () => {
       await log.stop();
       expect(log.lines).toEqual([
         ...["+size-1", "size-1 ready", "+size-2", "size-2 ready"],
-        ...["size-2 going", "-size-2", "size-1 going", "-size-1"],
+        ...["size-2 terminating", "-size-2", "size-1 terminating", "-size-1"],
       ]);
       await expect.poll(() => kubectl.ok("logs -l app=size")).toBe("+1\n");
       await expect.poll(() => kubectl.ok("logs -l app=many")).toBe("+1\n");
@@ -61,11 +62,11 @@ describeWithTool("kubectl", "kubectl on workloads in kindling up", () => {
     });
 
     test.each(kinds)(
-      "%s: delete leaves pods to be adopted, waits for them, or does not, as told",
+      "%s: delete orphans pods for adoption, waits for them, or does not, depending on --cascade",
       async (kind) => {
         const { kubectl } = cluster;
         const workload = `${kind}/owned`;
-        const manifest = webOf(kind, "owned", { replicas: 2 });
+        const manifest = makeWeb[kind]("owned", { replicas: 2 });
         await cluster.apply(manifest);
         await rolledOut(workload);
         const before = await identities("owned");
@@ -83,7 +84,7 @@ describeWithTool("kubectl", "kubectl on workloads in kindling up", () => {
         expect(await identities("owned")).toEqual(before);
 
         await kubectl.ok(`delete ${workload} --cascade=foreground --timeout=100s`);
-        // Whoever is gone in the foreground is the last to go.
+        // With foreground deletion the owner is deleted last.
         expect(await kubectl.ok("get pods,replicasets -l app=owned -o name")).toBe("");
 
         await cluster.apply(manifest);

@@ -1,49 +1,46 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createBroken } from "../support/broken-set.ts";
+import { describe, expect, test } from "vitest";
 import {
   brokenImage,
+  createBroken,
   readyPods,
-  type StatefulSetCluster,
-  startStatefulSetCluster,
-} from "../support/stateful-set-cluster.ts";
+  useStatefulSetCluster,
+} from "../support/cluster/stateful-set-cluster.ts";
 
-let cluster: StatefulSetCluster;
-beforeAll(async () => {
-  cluster = await startStatefulSetCluster();
-  await cluster.startControllers();
-});
-afterAll(() => cluster?.close());
+const cluster = useStatefulSetCluster();
 
 const enforced = { updateStrategy: { type: "EnforcedRollingUpdate" } };
 const rolling = { updateStrategy: { type: "RollingUpdate" } };
 
-describe("KEP-3541, sets that shrink", () => {
-  test("3541-6 place 2: condemned pods go without waiting for unhealthy ones before them", async () => {
+describe("KEP-3541, scaling down", () => {
+  test("3541-6 place 2: deletes condemned pods without waiting for unhealthy predecessors", async () => {
     await cluster.create("shrunk", { image: brokenImage, spec: enforced });
     await cluster.untilPicture(
       "shrunk",
       [0, 1, 2].map((ordinal) => `shrunk-${ordinal}=${brokenImage} waiting`),
     );
-    const log = await cluster.follow("shrunk");
+    const log = await cluster.followPods("shrunk");
     await cluster.patch("shrunk", { spec: { replicas: 1 } });
     await cluster.untilPicture("shrunk", [`shrunk-0=${brokenImage} waiting`]);
     await log.stop();
     expect(log.lines).toEqual([`-shrunk-2=${brokenImage}`, `-shrunk-1=${brokenImage}`]);
   });
 
-  test("3541-6 nor for one that is still on its way", async () => {
-    await cluster.create("hurried", { spec: enforced });
-    await cluster.untilPicture("hurried", readyPods("hurried", 3));
-    const rule = cluster.simulated.rules.add({ match: { pod: "hurried-0" }, sandbox: { delayMs: 100_000 } });
-    await cluster.client.delete("pods", { namespace: "default", name: "hurried-0" });
-    const [, ...others] = readyPods("hurried", 3);
-    await cluster.untilPicture("hurried", ["hurried-0=web:1 waiting", ...others]);
-    const log = await cluster.follow("hurried");
-    await cluster.patch("hurried", { spec: { replicas: 1 } });
-    await cluster.untilPicture("hurried", ["hurried-0=web:1 waiting"]);
+  test("3541-6 condemned pods are deleted without waiting for a pod that is starting", async () => {
+    await cluster.create("shrinking", { spec: enforced });
+    await cluster.untilPicture("shrinking", readyPods("shrinking", 3));
+    const rule = cluster.simulated.rules.add({
+      match: { pod: "shrinking-0" },
+      sandbox: { delayMs: 100_000 },
+    });
+    await cluster.client.delete("pods", { namespace: "default", name: "shrinking-0" });
+    const [, ...others] = readyPods("shrinking", 3);
+    await cluster.untilPicture("shrinking", ["shrinking-0=web:1 waiting", ...others]);
+    const log = await cluster.followPods("shrinking");
+    await cluster.patch("shrinking", { spec: { replicas: 1 } });
+    await cluster.untilPicture("shrinking", ["shrinking-0=web:1 waiting"]);
     await log.stop();
-    expect(log.lines).toEqual(["-hurried-2=web:1", "-hurried-1=web:1"]);
+    expect(log.lines).toEqual(["-shrinking-2=web:1", "-shrinking-1=web:1"]);
     cluster.simulated.rules.remove(rule);
   });
 
@@ -67,7 +64,7 @@ describe("KEP-3541, sets that shrink", () => {
   });
 });
 
-describe("KEP-3541, sets that grow", () => {
+describe("KEP-3541, scaling up", () => {
   test("3541-7 scaling creates pods from the update revision", async () => {
     await createBroken(cluster, "grown", { spec: enforced });
     await cluster.setImage("grown", "web:2");
@@ -86,7 +83,7 @@ describe("KEP-3541, sets that grow", () => {
     ]);
   });
 
-  test("3541-7 also before those that still run another revision", async () => {
+  test("3541-7 missing pods below ordinals of an older revision are created in the update revision", async () => {
     await cluster.create("before", { replicas: 2, spec: { ...enforced, ordinals: { start: 1 } } });
     await cluster.untilPicture("before", ["before-1=web:1 ready", "before-2=web:1 ready"]);
     await cluster.setImage("before", brokenImage);
@@ -108,7 +105,7 @@ describe("KEP-3541, sets that grow", () => {
     await cluster.untilPicture("parted", rolled);
     await cluster.patch("parted", { spec: { replicas: 4 } });
     await cluster.untilPicture("parted", [...rolled, "parted-3=web:2 ready"]);
-    const log = await cluster.follow("parted");
+    const log = await cluster.followPods("parted");
     await cluster.client.delete("pods", { namespace: "default", name: "parted-0" });
     await cluster.until("it comes back", async () => log.lines.length > 1);
     await log.stop();

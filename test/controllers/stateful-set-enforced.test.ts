@@ -1,20 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { StatefulSet } from "../../src/api/objects.ts";
-import { createBroken } from "../support/broken-set.ts";
+import { describe, expect, test } from "vitest";
+import type { StatefulSet } from "../../src/api/meta/objects.ts";
 import {
   brokenImage,
+  createBroken,
   readyPods,
-  type StatefulSetCluster,
-  startStatefulSetCluster,
-} from "../support/stateful-set-cluster.ts";
+  useStatefulSetCluster,
+} from "../support/cluster/stateful-set-cluster.ts";
+import { rounds } from "../support/fuzz/rounds.ts";
 
-let cluster: StatefulSetCluster;
-beforeAll(async () => {
-  cluster = await startStatefulSetCluster();
-  await cluster.startControllers();
-});
-afterAll(() => cluster?.close());
+const cluster = useStatefulSetCluster();
 
 const enforced = { updateStrategy: { type: "EnforcedRollingUpdate" } };
 const rolling = { updateStrategy: { type: "RollingUpdate" } };
@@ -30,7 +25,7 @@ function all(name: string, state: string): string[] {
 describe("KEP-3541 EnforcedRollingUpdate, the four scenarios", () => {
   test.each([
     ["for good", "stuck", brokenImage, "InvalidImageName"],
-    ["and may heal", "tired", "web:bad", "CreateContainerError"],
+    ["and is transient", "tired", "web:bad", "CreateContainerError"],
   ])(
     "3541-2 RollingUpdate: a pod that fails %s is not recovered by a fixed template, and the set says which pod and what to do",
     async (_, name, image, reason) => {
@@ -39,16 +34,16 @@ describe("KEP-3541 EnforcedRollingUpdate, the four scenarios", () => {
       await createBroken(cluster, name, { spec: rolling, image });
       const broken = await cluster.picture(name);
       await cluster.setImage(name, "web:2");
-      let told: ReturnType<typeof progressing>;
-      await cluster.until("the condition tells", async () => {
-        told = progressing(await cluster.get(name));
-        return told?.message?.includes("RollingUpdate does not replace it") ?? false;
+      let condition: ReturnType<typeof progressing>;
+      await cluster.until("the condition names the strategy", async () => {
+        condition = progressing(await cluster.get(name));
+        return condition?.message?.includes("RollingUpdate does not replace it") ?? false;
       });
-      expect(told).toMatchObject({
+      expect(condition).toMatchObject({
         status: "False",
         reason,
         message: expect.stringMatching(
-          new RegExp(`^pod ${name}-2 holds up the set: .*delete the pod, or use EnforcedRollingUpdate$`),
+          new RegExp(`^pod ${name}-2 blocks the rollout: .*delete the pod, or use EnforcedRollingUpdate$`),
         ),
       });
       // Neither with room for one more that is unavailable, nor with more pods to make.
@@ -72,7 +67,7 @@ describe("KEP-3541 EnforcedRollingUpdate, the four scenarios", () => {
 
   test("3541-3 EnforcedRollingUpdate: a fixed template recovers, pods replaced in order from the largest ordinal", async () => {
     await createBroken(cluster, "freed", { spec: enforced });
-    const log = await cluster.follow("freed");
+    const log = await cluster.followPods("freed");
     await cluster.setImage("freed", "web:2");
     await cluster.untilPicture("freed", all("freed", "web:2 ready"));
     await log.stop();
@@ -93,7 +88,7 @@ describe("KEP-3541 EnforcedRollingUpdate, the four scenarios", () => {
   test("3541-3 the same when every pod was broken from the start", async () => {
     await cluster.create("hopeless", { image: brokenImage, spec: enforced });
     await cluster.untilPicture("hopeless", all("hopeless", `${brokenImage} waiting`));
-    const log = await cluster.follow("hopeless");
+    const log = await cluster.followPods("hopeless");
     await cluster.setImage("hopeless", "web:2");
     await cluster.untilPicture("hopeless", all("hopeless", "web:2 ready"));
     await log.stop();
@@ -104,7 +99,7 @@ describe("KEP-3541 EnforcedRollingUpdate, the four scenarios", () => {
 
   test("3541-4 another broken template: the largest ordinal is replaced, and no smaller one is touched", async () => {
     await createBroken(cluster, "worse", { spec: enforced });
-    const log = await cluster.follow("worse");
+    const log = await cluster.followPods("worse");
     await cluster.setImage("worse", "Worse:1");
     await cluster.untilPicture("worse", [
       "worse-0=web:1 ready",
@@ -117,7 +112,7 @@ describe("KEP-3541 EnforcedRollingUpdate, the four scenarios", () => {
     expect(progressing(await cluster.get("worse"))).toMatchObject({
       status: "False",
       reason: "InvalidImageName",
-      message: expect.stringContaining("pod worse-2 holds up the set"),
+      message: expect.stringContaining("pod worse-2 blocks the rollout"),
     });
   });
 
@@ -151,8 +146,8 @@ describe("KEP-3541, its first place", () => {
   });
 });
 
-describe("KEP-3541, what stays and what goes", () => {
-  test("3541-8 one pod of an identity at a time, and its claim stays, whatever crashes in between", async () => {
+describe("KEP-3541, identities and claims of replaced pods", () => {
+  test("3541-8 at most one pod of an identity exists at a time and its claim is kept, also when controllers crash in between", async () => {
     const volumeClaimTemplates = [
       {
         metadata: { name: "data" },
@@ -168,8 +163,9 @@ describe("KEP-3541, what stays and what goes", () => {
     await cluster.until("the first claim is there", async () => (await claimUids()).length > 0);
     // Long enough to see one that does not wait for the end of the other.
     cluster.simulated.rules.add({ match: { pod: "kill-*" }, container: { stopDelayMs: 500 } });
-    const log = await cluster.follow("kill");
-    for (let round = 0; round < 12; round++) {
+    const log = await cluster.followPods("kill");
+    const restarts = 2 + rounds(2);
+    for (let round = 0; round < restarts; round++) {
       await cluster.setImage("kill", round % 3 === 1 ? brokenImage : `web:${round}`);
       await delay(Math.random() * 150);
       await cluster.stopControllers();
@@ -187,11 +183,11 @@ describe("KEP-3541, what stays and what goes", () => {
     expect(await claimUids()).toEqual(claims);
   });
 
-  test("3541-9 with the gate off such a set is left untouched, and says so; with it on again it goes on", async () => {
+  test("3541-9 with the gate off the set is not changed and an event says so; with the gate on the rollout continues", async () => {
     await createBroken(cluster, "off", { spec: enforced });
     await cluster.stopControllers();
     await cluster.startControllers({ features: { EnforcedRollingUpdateInStatefulSet: false } });
-    const log = await cluster.follow("off");
+    const log = await cluster.followPods("off");
     await cluster.setImage("off", "web:2");
     const message =
       "statefulset default/off uses EnforcedRollingUpdate strategy but feature gate EnforcedRollingUpdateInStatefulSet is disabled";
@@ -212,6 +208,20 @@ describe("KEP-3541, what stays and what goes", () => {
     await cluster.until("it is gone", async () => log.lines.length > 0);
     await delay(1_000);
     expect(log.lines).toEqual(["-off-0=web:1"]);
+    // The status stays current.
+    const { metadata, status } = await cluster.get("off");
+    expect(status).toMatchObject({ observedGeneration: metadata.generation, replicas: 2, readyReplicas: 1 });
+    expect(status?.updatedReplicas).toBeUndefined();
+    const revisions = await cluster.client.list("controllerrevisions", {
+      namespace: "default",
+      labelSelector: "app=off",
+    });
+    const newest = revisions.items.toSorted((a, b) => Number(b.revision) - Number(a.revision))[0];
+    expect(status?.updateRevision).toBe(newest?.metadata.name);
+    expect(status?.conditions).toMatchObject([
+      { type: "Progressing", status: "False", reason: "UnknownStrategy" },
+      { type: "RolloutComplete", status: "False", reason: "UnknownStrategy" },
+    ]);
     await cluster.stopControllers();
     await cluster.startControllers();
     await cluster.untilPicture("off", readyPods("off", 4, "web:2"));
@@ -220,8 +230,9 @@ describe("KEP-3541, what stays and what goes", () => {
 });
 
 describe("kindling.dev/unstick: permanent-only", () => {
-  test("a pod that may heal is waited for, one that cannot is replaced", async () => {
-    await cluster.create("patient", { spec: enforced }, { "kindling.dev/unstick": "permanent-only" });
+  test("a transiently failing pod is waited for, a permanently failing one is replaced", async () => {
+    const annotations = { "kindling.dev/unstick": "permanent-only" };
+    await cluster.create("patient", { spec: enforced, annotations });
     await cluster.untilPicture("patient", all("patient", "web:1 ready"));
     const fault = cluster.simulated.rules.add({
       match: { pod: "patient-*", image: "web:2" },
@@ -246,5 +257,31 @@ describe("kindling.dev/unstick: permanent-only", () => {
     );
     await cluster.setImage("patient", "web:3");
     await cluster.untilPicture("patient", all("patient", "web:3 ready"));
+  });
+});
+
+describe("kindling.dev/unstick: never", () => {
+  test("a broken pod of an older revision is not replaced until the annotation allows it, and an event reports an unknown value", async () => {
+    await cluster.create("kept", { spec: enforced, annotations: { "kindling.dev/unstick": "nevr" } });
+    await cluster.untilPicture("kept", all("kept", "web:1 ready"));
+    await cluster.setImage("kept", brokenImage);
+    const broken = ["kept-0=web:1 ready", "kept-1=web:1 ready", `kept-2=${brokenImage} waiting`];
+    await cluster.untilPicture("kept", broken);
+    await cluster.setImage("kept", "web:2");
+    const message = async () => progressing(await cluster.get("kept"))?.message ?? "";
+    const held = "annotation kindling.dev/unstick does not allow replacing it";
+    await cluster.until("the condition names the annotation", async () => (await message()).includes(held));
+    const invalid = async () =>
+      (await cluster.events("kept")).filter(({ reason }) => reason === "InvalidUnstickPolicy");
+    await cluster.until("an event reports the value", async () => (await invalid()).length > 0);
+    expect(await invalid()).toMatchObject([
+      { type: "Warning", count: 1, message: expect.stringContaining('unknown value "nevr"') },
+    ]);
+    await cluster.patch("kept", { metadata: { annotations: { "kindling.dev/unstick": "never" } } });
+    await delay(1_500);
+    expect(await cluster.picture("kept")).toEqual(broken);
+    expect(await message()).toContain(held);
+    await cluster.patch("kept", { metadata: { annotations: { "kindling.dev/unstick": "always" } } });
+    await cluster.untilPicture("kept", all("kept", "web:2 ready"));
   });
 });

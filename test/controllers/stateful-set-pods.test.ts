@@ -1,24 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { PersistentVolumeClaim, Pod } from "../../src/api/objects.ts";
-import {
-  readyPods,
-  type StatefulSetCluster,
-  startStatefulSetCluster,
-} from "../support/stateful-set-cluster.ts";
+import { describe, expect, test } from "vitest";
+import type { PersistentVolumeClaim, Pod } from "../../src/api/meta/objects.ts";
+import { readyPods, useStatefulSetCluster } from "../support/cluster/stateful-set-cluster.ts";
 
-let cluster: StatefulSetCluster;
-beforeAll(async () => {
-  cluster = await startStatefulSetCluster();
-  await cluster.startControllers();
-});
-afterAll(() => cluster?.close());
+const cluster = useStatefulSetCluster();
 
 const namespace = "default";
 
 describe("pods", () => {
-  test("come one after the other, with stable names, labels and host names, and the status tells", async () => {
-    const log = await cluster.follow("web");
+  test("are created one after the other, with stable names, labels and host names, and counted in the status", async () => {
+    const log = await cluster.followPods("web");
     await cluster.create("web", { replicas: 3 });
     await cluster.untilPicture("web", readyPods("web", 3));
     await log.stop();
@@ -49,10 +40,13 @@ describe("pods", () => {
       currentReplicas: 3,
       updatedReplicas: 3,
       collisionCount: 0,
-      conditions: [{ type: "Progressing", status: "True", reason: "RolloutComplete" }],
+      conditions: [
+        { type: "Progressing", status: "True", reason: "RolloutComplete" },
+        { type: "RolloutComplete", status: "True", reason: "RolloutComplete" },
+      ],
     });
     expect(status?.currentRevision).toBe(status?.updateRevision);
-    await cluster.until("events tell", async () => (await cluster.events("web")).length === 3);
+    await cluster.until("the events are recorded", async () => (await cluster.events("web")).length === 3);
     const [event] = await cluster.events("web");
     expect(event).toMatchObject({
       reason: "SuccessfulCreate",
@@ -61,7 +55,7 @@ describe("pods", () => {
     });
   });
 
-  test("in order, each waits for the one before it; side by side none does", async () => {
+  test("OrderedReady waits for each predecessor, Parallel does not", async () => {
     const rule = cluster.simulated.rules.add({ match: { pod: "*-0" }, container: { startError: "not yet" } });
     await cluster.create("ordered", { replicas: 3 });
     await cluster.create("parallel", { replicas: 3, spec: { podManagementPolicy: "Parallel" } });
@@ -82,7 +76,7 @@ describe("pods", () => {
     await cluster.untilPicture("late", ["late-6=web:1 ready", "late-7=web:1 ready"]);
   });
 
-  test("that have ended are made again", async () => {
+  test("that have terminated are recreated", async () => {
     await cluster.create("ended", { replicas: 1 });
     await cluster.untilPicture("ended", readyPods("ended", 1));
     const [pod] = await cluster.pods("ended");
@@ -121,7 +115,7 @@ describe("pods", () => {
     });
   });
 
-  test("another's pod of that name is left alone, and waited for", async () => {
+  test("a pod with that name of another owner is not changed, and the set waits for its deletion", async () => {
     const stranger = {
       metadata: { name: "taken-0", namespace },
       spec: { containers: [{ name: "c", image: "x" }] },
@@ -136,7 +130,7 @@ describe("pods", () => {
     await cluster.untilPicture("taken", readyPods("taken", 1));
   });
 
-  test("get their label back when somebody takes it", async () => {
+  test("get their label back when it is removed", async () => {
     await cluster.create("named", { replicas: 1 });
     await cluster.untilPicture("named", readyPods("named", 1));
     const body = { metadata: { labels: { "statefulset.kubernetes.io/pod-name": "other" } } };
@@ -164,7 +158,7 @@ describe("claims", () => {
     return items;
   }
 
-  test("are made before their pod, and stay when pods go", async () => {
+  test("are created before their pod and kept when pods are deleted", async () => {
     await cluster.create("store", {
       replicas: 2,
       spec: { volumeClaimTemplates: claimTemplates, podManagementPolicy: "Parallel" },
@@ -186,7 +180,7 @@ describe("claims", () => {
     expect((await claims("store")).map(({ metadata }) => metadata.uid)).toEqual(before);
   });
 
-  test("go with the set, or with the pod that is scaled away, as the policy says", async () => {
+  test("are deleted with the set or with the scaled-down pod, depending on the retention policy", async () => {
     const policy = { whenDeleted: "Delete", whenScaled: "Delete" };
     const spec = {
       volumeClaimTemplates: claimTemplates,
@@ -217,7 +211,7 @@ describe("claims", () => {
         persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
       },
     });
-    await cluster.until("nobody's any more", async () => (await owners())[0] === undefined);
+    await cluster.until("the pod has no owner", async () => (await owners())[0] === undefined);
     await cluster.node.start();
   });
 });

@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { StatefulSet } from "../../src/api/objects.ts";
-import {
-  brokenImage,
-  type StatefulSetCluster,
-  startStatefulSetCluster,
-} from "../support/stateful-set-cluster.ts";
+import { describe, expect, test } from "vitest";
+import type { StatefulSet } from "../../src/api/meta/objects.ts";
+import { brokenImage, useStatefulSetCluster } from "../support/cluster/stateful-set-cluster.ts";
+import { rounds } from "../support/fuzz/rounds.ts";
 
-let cluster: StatefulSetCluster;
-beforeAll(async () => {
-  cluster = await startStatefulSetCluster({ features: { StatefulSetRecreateStrategy: true } });
-  await cluster.startControllers();
-});
-afterAll(() => cluster?.close());
+const cluster = useStatefulSetCluster({ features: { StatefulSetRecreateStrategy: true } });
 
 const recreate = { updateStrategy: { type: "Recreate" } };
 const volumeClaimTemplates = [
@@ -47,14 +39,14 @@ describe.each([
   ["ordered", "OrderedReady"],
   ["side", "Parallel"],
 ])("%s: Recreate with %s", (name, podManagementPolicy) => {
-  test("all old pods are gone before the first new one comes, and their claims stay", async () => {
+  test("all old pods are deleted before the first new one is created, and their claims are kept", async () => {
     await cluster.create(name, { spec: { ...recreate, podManagementPolicy, volumeClaimTemplates } });
     await cluster.untilPicture(name, all(name, "web:1 ready"));
     await untilReason(name, "RolloutComplete");
     const claims = await claimUids(name);
     expect(claims).toHaveLength(3);
 
-    const log = await cluster.follow(name);
+    const log = await cluster.followPods(name);
     await cluster.setImage(name, "web:2");
     await cluster.untilPicture(name, all(name, "web:2 ready"));
     await untilReason(name, "RecreateCompleted");
@@ -71,7 +63,7 @@ describe.each([
   });
 });
 
-test("a pod that does not go holds back every new one", async () => {
+test("a pod that does not terminate blocks every new one", async () => {
   const name = "slow";
   await cluster.create(name, { spec: { ...recreate, podManagementPolicy: "Parallel" } });
   await cluster.untilPicture(name, all(name, "web:1 ready"));
@@ -81,20 +73,20 @@ test("a pod that does not go holds back every new one", async () => {
     cluster.client.patch("pods", held, { patch: { kind: "merge", body: { metadata: { finalizers } } } });
   await setFinalizers(finalizers);
   await cluster.setImage(name, "web:2");
-  await cluster.untilPicture(name, ["slow-1=web:1 going"]);
-  // The news that the others are gone reaches the controllers with its own words on the set.
+  await cluster.untilPicture(name, ["slow-1=web:1 terminating"]);
+  // The controllers observe the deletion of the others together with the set's status.
   await cluster.until("it is counted", async () => (await cluster.get(name)).status?.replicas === 1);
   expect(progressing(await cluster.get(name))).toMatchObject({
     status: "True",
     reason: "RecreateInProgress",
     message: "Deleting old revision pods",
   });
-  expect(await cluster.picture(name)).toEqual(["slow-1=web:1 going"]);
+  expect(await cluster.picture(name)).toEqual(["slow-1=web:1 terminating"]);
   await setFinalizers(null);
   await cluster.untilPicture(name, all(name, "web:2 ready"));
 });
 
-test("a broken template is left by a fixed one, in order too, and it says which pod holds it up meanwhile", async () => {
+test("a fixed template replaces a broken one, also with OrderedReady, and the condition names the blocking pod until then", async () => {
   const name = "broken";
   await cluster.create(name, { spec: recreate });
   await cluster.untilPicture(name, all(name, "web:1 ready"));
@@ -103,20 +95,20 @@ test("a broken template is left by a fixed one, in order too, and it says which 
   await untilReason(name, "InvalidImageName");
   expect(progressing(await cluster.get(name))).toMatchObject({
     status: "False",
-    message: expect.stringContaining("pod broken-0 holds up the set"),
+    message: expect.stringContaining("pod broken-0 blocks the rollout"),
   });
   await cluster.setImage(name, "web:2");
   await cluster.untilPicture(name, all(name, "web:2 ready"));
   await untilReason(name, "RecreateCompleted");
 });
 
-test("controllers with the gate off leave it untouched and say so; with it on again it goes on", async () => {
+test("controllers with the gate off do not change the set and record an event; with the gate on they continue", async () => {
   const name = "off";
   await cluster.create(name, { spec: recreate });
   await cluster.untilPicture(name, all(name, "web:1 ready"));
   await cluster.stopControllers();
   await cluster.startControllers({ features: { StatefulSetRecreateStrategy: false } });
-  const log = await cluster.follow(name);
+  const log = await cluster.followPods(name);
   await cluster.setImage(name, "web:2");
   const message =
     "statefulset default/off uses Recreate strategy but feature gate StatefulSetRecreateStrategy is disabled";
@@ -135,15 +127,16 @@ test("controllers with the gate off leave it untouched and say so; with it on ag
   expect(log.lines.filter((line) => line.startsWith("two"))).toEqual([]);
 });
 
-test("one pod of an identity at a time, and its claim stays, whatever crashes in between", async () => {
+test("at most one pod of an identity exists at a time and its claim is kept, also when controllers crash in between", async () => {
   const name = "crash";
   await cluster.create(name, {
     spec: { ...recreate, podManagementPolicy: "Parallel", volumeClaimTemplates },
   });
   await cluster.untilPicture(name, all(name, "web:1 ready"));
   const claims = await claimUids(name);
-  const log = await cluster.follow(name);
-  for (let round = 0; round < 5; round++) {
+  const log = await cluster.followPods(name);
+  const restarts = 1 + rounds(1);
+  for (let round = 0; round < restarts; round++) {
     const seen = log.lines.length;
     await cluster.setImage(name, round % 3 === 1 ? brokenImage : `web:${round}-x`);
     // Broken off as soon as something happens to a pod: in the middle.

@@ -1,19 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ControllerRevision } from "../../src/api/objects.ts";
-import {
-  brokenImage,
-  readyPods,
-  type StatefulSetCluster,
-  startStatefulSetCluster,
-} from "../support/stateful-set-cluster.ts";
+import { describe, expect, test } from "vitest";
+import type { ControllerRevision } from "../../src/api/meta/objects.ts";
+import { brokenImage, readyPods, useStatefulSetCluster } from "../support/cluster/stateful-set-cluster.ts";
 
-let cluster: StatefulSetCluster;
-beforeAll(async () => {
-  cluster = await startStatefulSetCluster();
-  await cluster.startControllers();
-});
-afterAll(() => cluster?.close());
+const cluster = useStatefulSetCluster();
 
 const namespace = "default";
 
@@ -26,7 +16,7 @@ async function revisions(set: string): Promise<readonly ControllerRevision[]> {
 }
 
 describe("updates", () => {
-  test("stop at the partition, and go on when it moves", async () => {
+  test("stop at the partition and continue when it is lowered", async () => {
     const rollingUpdate = { partition: 2 };
     await cluster.create("part", {
       replicas: 3,
@@ -36,23 +26,23 @@ describe("updates", () => {
     await cluster.setImage("part", "web:2");
     await cluster.untilPicture("part", ["part-0=web:1 ready", "part-1=web:1 ready", "part-2=web:2 ready"]);
     await cluster.until(
-      "the status tells",
+      "the status is updated",
       async () => (await cluster.get("part")).status?.updatedReplicas === 1,
     );
     const { status } = await cluster.get("part");
     expect(status?.currentRevision).not.toBe(status?.updateRevision);
-    // A pod below it comes back as it was.
+    // A pod below the partition is recreated with the old template.
     await cluster.client.delete("pods", { namespace, name: "part-0" });
     await cluster.untilPicture("part", ["part-0=web:1 ready", "part-1=web:1 ready", "part-2=web:2 ready"]);
     await cluster.patch("part", { spec: { updateStrategy: { rollingUpdate: { partition: 0 } } } });
     await cluster.untilPicture("part", readyPods("part", 3, "web:2"));
   });
 
-  test("take as many at once as may be unavailable", async () => {
+  test("replace as many pods at once as maxUnavailable allows", async () => {
     const updateStrategy = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 2 } };
     await cluster.create("two", { replicas: 4, spec: { updateStrategy, podManagementPolicy: "Parallel" } });
     await cluster.untilPicture("two", readyPods("two", 4));
-    const log = await cluster.follow("two");
+    const log = await cluster.followPods("two");
     await cluster.setImage("two", brokenImage);
     await cluster.until("two are replaced", async () => log.lines.length === 4);
     await delay(500);
@@ -64,7 +54,7 @@ describe("updates", () => {
     await cluster.create("manual", { replicas: 2, spec: { updateStrategy: { type: "OnDelete" } } });
     await cluster.untilPicture("manual", readyPods("manual", 2));
     await cluster.setImage("manual", "web:2");
-    await cluster.until("the condition tells", async () => {
+    await cluster.until("the condition is set", async () => {
       const { conditions = [] } = (await cluster.get("manual")).status ?? {};
       return conditions[0]?.reason === "WaitingForDelete";
     });
@@ -74,7 +64,7 @@ describe("updates", () => {
   });
 
   test("count a pod as available after minReadySeconds only", async () => {
-    // Longer than any test waits, until the test says otherwise.
+    // Longer than any test waits, until the test changes it.
     await cluster.create("slow", { replicas: 2, spec: { minReadySeconds: 3_600 } });
     await cluster.until(
       "the first is ready",
@@ -83,7 +73,10 @@ describe("updates", () => {
     const { status } = await cluster.get("slow");
     expect(status).toMatchObject({
       availableReplicas: 0,
-      conditions: [{ status: "True", reason: "MinReadySeconds" }],
+      conditions: [
+        { type: "Progressing", status: "True", reason: "MinReadySeconds" },
+        { type: "RolloutComplete", status: "False", reason: "MinReadySeconds" },
+      ],
     });
     expect(await cluster.picture("slow")).toHaveLength(1);
     await cluster.patch("slow", { spec: { minReadySeconds: 1 } });
@@ -93,7 +86,7 @@ describe("updates", () => {
     );
   });
 
-  test("keep as much history as is asked for, and reuse a revision that is asked for again", async () => {
+  test("keep revisionHistoryLimit revisions, and reuse the revision of an earlier template", async () => {
     await cluster.create("past", { replicas: 1, spec: { revisionHistoryLimit: 2 } });
     for (const image of ["web:1", "web:2", "web:3", "web:4", "web:5"]) {
       await cluster.setImage("past", image);
@@ -112,7 +105,7 @@ describe("updates", () => {
     expect(newest).toMatchObject({ revision: 6, metadata: { uid: third?.metadata.uid } });
   });
 
-  test("find another name when a revision's is taken", async () => {
+  test("choose another name when the name of a revision is in use", async () => {
     await cluster.create("clash", { replicas: 0 });
     await cluster.until("its revision is there", async () => (await revisions("clash")).length === 1);
     const [first] = await revisions("clash");
@@ -129,7 +122,7 @@ describe("updates", () => {
   });
 });
 
-test("doing nothing costs no call, and a dry run only says what it would do", async () => {
+test("an idle controller sends no requests, and a dry run only logs its actions", async () => {
   await cluster.create("calm", { replicas: 2 });
   await cluster.untilPicture("calm", readyPods("calm", 2));
   await cluster.until(

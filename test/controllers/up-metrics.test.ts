@@ -1,23 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool, toolPath } from "../support/tools.ts";
-import { startUp, type UpProcess } from "../support/up-process.ts";
+import { startUp, type UpProcess } from "../support/cluster/up-process.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makeStatefulSet } from "../support/manifests/workload.ts";
+import { describeWithTool, toolPath } from "../support/programs/tools.ts";
 
-const set = {
-  apiVersion: "apps/v1",
-  kind: "StatefulSet",
-  metadata: { name: "counted", namespace: "default" },
-  spec: {
-    replicas: 2,
-    serviceName: "counted",
-    selector: { matchLabels: { app: "counted" } },
-    template: {
-      metadata: { labels: { app: "counted" } },
-      spec: { containers: [{ name: "c", image: "web:1" }] },
-    },
-  },
-};
+const set = makeStatefulSet("counted", { replicas: 2 });
 
 describeWithTool("kubectl", "the metrics of kindling up", () => {
   const folder = temporaryFolder();
@@ -46,14 +34,14 @@ describeWithTool("kubectl", "the metrics of kindling up", () => {
     expect(text).toMatch(/^scheduler_pending_pods\{queue="active"\} 0$/m);
   });
 
-  test("no metric is there twice", async () => {
+  test("no metric is exposed twice", async () => {
     const names = Array.from((await scrape()).matchAll(/^# TYPE (\S+) /gm), ([, name]) => name);
     expect(names.length).toBeGreaterThan(10);
     expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
   });
 
   describeWithTool("promtool", "promtool", () => {
-    test("has nothing to say against them", async () => {
+    test("reports no problems", async () => {
       // Node's own have the names that they have in every program.
       const input = (await scrape()).replace(/^.*\bnodejs_active_.*\n/gm, "");
       expect(execFileSync(toolPath("promtool"), ["check", "metrics"], { input }).toString()).toBe("");

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
-import { startUp, type UpProcess } from "../support/up-process.ts";
+import { startUp, type UpProcess } from "../support/cluster/up-process.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 describeWithTool("kubectl", "the controllers of kindling up", () => {
   const folder = temporaryFolder();
@@ -11,7 +11,7 @@ describeWithTool("kubectl", "the controllers of kindling up", () => {
   });
   afterAll(() => up?.kill("SIGTERM"));
 
-  test("have each the rights of its own account, and no others", async () => {
+  test("act with only the permissions of their own accounts", async () => {
     const { kubectl } = up;
     const role = "system:controller:replicaset-controller";
     const { rules } = JSON.parse(await kubectl.ok(`get clusterrole ${role} -o json`));
@@ -29,7 +29,7 @@ describeWithTool("kubectl", "the controllers of kindling up", () => {
     await kubectl.ok("rollout status deployment/web --timeout=60s");
   });
 
-  test("make the class of volumes that a cluster begins with", async () => {
+  test("create the first StorageClass of a cluster", async () => {
     await expect.poll(() => up.kubectl.ok("get storageclass -o name")).toContain("/standard");
   });
 });

@@ -2,10 +2,11 @@ import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from "../../src/api/objects.ts";
-import { useControllerCluster } from "../support/controller-cluster.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from "../../src/api/meta/objects.ts";
+import { useKubectlCluster } from "../support/cluster/kubectl-cluster.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const namespace = "default";
 
@@ -34,23 +35,16 @@ function volume(name: string, spec: Partial<PersistentVolume["spec"]> = {}): Per
 }
 
 function pod(name: string, claimName: string): Pod {
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name },
-    spec: {
-      terminationGracePeriodSeconds: 1,
-      automountServiceAccountToken: false,
-      containers: [{ name: "c", image: "web:1", volumeMounts: [{ name: "data", mountPath: "/data" }] }],
-      volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
-    },
-  };
+  return makePod(name, {
+    container: { volumeMounts: [{ name: "data", mountPath: "/data" }] },
+    volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
+  });
 }
 
 describeWithTool("kubectl", "volumes", () => {
   const folder = temporaryFolder();
   const directory = join(folder, "volumes");
-  const cluster = useControllerCluster({ withNode: true, controllers: { localVolumes: { directory } } });
+  const cluster = useKubectlCluster({ controllers: { localVolumes: { directory } } });
   const until = (what: () => Promise<unknown>) => expect.poll(what, { interval: 20 });
   const claimPhase = async (name: string) =>
     (await cluster.find("persistentvolumeclaims", name))?.status?.phase;
@@ -69,7 +63,7 @@ describeWithTool("kubectl", "volumes", () => {
     );
   });
 
-  test("a claim waits for its pod, gets a directory on the pod's node, and takes its data along", async () => {
+  test("a claim is provisioned for its first pod as a directory on the pod's node, which is deleted with the claim", async () => {
     await cluster.apply(claim("data"));
     await until(() => eventsOf("data")).toContain(
       "WaitForFirstConsumer: waiting for first consumer to be created before binding",
@@ -92,7 +86,7 @@ describeWithTool("kubectl", "volumes", () => {
     expect((await stat(join(directory, name))).mode & 0o777).toBe(0o777);
     await writeFile(join(directory, name, "kept"), "by the pod");
 
-    // In use: it goes only after the pod.
+    // In use: it is deleted after the pod.
     await cluster.kubectl.ok("delete pvc data --wait=false");
     await delay(500);
     expect(await claimPhase("data")).toBe("Bound");
@@ -103,7 +97,7 @@ describeWithTool("kubectl", "volumes", () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test("a claim gets the volume that fits it best; released data stays until somebody decides", async () => {
+  test("a claim gets the volume that fits it best; released data is kept until an administrator decides", async () => {
     await cluster.apply(
       volume("large", { capacity: { storage: "9Gi" } }),
       volume("small", { capacity: { storage: "100Mi" } }),
@@ -137,7 +131,7 @@ describeWithTool("kubectl", "volumes", () => {
     expect(await claimPhase("late")).toBe("Pending");
   });
 
-  test("a volume that comes later is taken by the claim that waits for it", async () => {
+  test("a volume that is created later is bound to the waiting claim", async () => {
     await cluster.apply(claim("early", { storageClassName: "later" }));
     await until(() => eventsOf("early")).toContain(
       'ProvisioningFailed: storageclass.storage.k8s.io "later" not found',
@@ -146,7 +140,7 @@ describeWithTool("kubectl", "volumes", () => {
     await until(() => claimPhase("early")).toBe("Bound");
   });
 
-  test("what somebody else wrote on a volume does not get files removed", async () => {
+  test("an annotation that a user wrote on a volume does not get files removed", async () => {
     const path = join(folder, "precious");
     await writeFile(path, "precious");
     const annotations = { "pv.kubernetes.io/provisioned-by": "kindling.dev/local" };
@@ -157,12 +151,12 @@ describeWithTool("kubectl", "volumes", () => {
     await cluster.kubectl.ok("delete pvc bait --timeout=60s");
     await until(() => volumePhase("pvc-0")).toBe("Failed");
     expect((await cluster.find("persistentvolumes", "pvc-0"))?.status?.message).toContain(
-      "is not a directory that kindling.dev/local has made",
+      "is not a directory that kindling.dev/local has created",
     );
     expect((await stat(path)).isFile()).toBe(true);
   });
 
-  test("what the provisioner cannot make it refuses, and says why", async () => {
+  test("the provisioner rejects claims that it does not support, with an event", async () => {
     await cluster.apply(claim("shared", { accessModes: ["ReadWriteMany"] }), pod("shared", "shared"));
     await until(() => eventsOf("shared")).toContain(
       'ProvisioningFailed: Failed to provision volume with StorageClass "standard": kindling.dev/local only supports the access modes ReadWriteOnce and ReadWriteOncePod',
@@ -170,7 +164,7 @@ describeWithTool("kubectl", "volumes", () => {
     await cluster.kubectl.ok("delete pod/shared pvc/shared --timeout=60s");
   });
 
-  test("goes on after controllers that died half-way, and is quiet when all is done", async () => {
+  test("continues after controllers stop in the middle, and sends no writes when it is done", async () => {
     await cluster.apply(claim("survivor"));
     await cluster.apply(pod("survivor", "survivor"));
     // Somewhere between the scheduler's choice and the binding.

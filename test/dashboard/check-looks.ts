@@ -2,10 +2,10 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 
-/** Set to a folder, this keeps a picture of each view: those in docs/images are made so. */
+/** Directory for a screenshot of each view. The images in docs/images are made this way. */
 const pictures = process.env.KINDLING_SCREENSHOTS;
 
-/** Texts whose contrast with what is behind them is under what WCAG wants of small ones. */
+/** Texts whose contrast is below the WCAG minimum for small text. */
 const faintTexts = `(() => {
   const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
   const luminance = ([r, g, b]) => [r, g, b].map((v) => v / 255)
@@ -32,7 +32,7 @@ const faintTexts = `(() => {
   return faint;
 })()`;
 
-/** Every text can be read, and nothing is wider than the window. */
+/** Every text is readable, and nothing is wider than the window. */
 export async function checkLooks(page: Page, name: string): Promise<void> {
   expect(await page.evaluate<string[]>(faintTexts), name).toEqual([]);
   const over = "document.documentElement.scrollWidth - document.documentElement.clientWidth";

@@ -1,18 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Container } from "../../src/api/meta/objects.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { parseMonitorConfiguration } from "../../src/monitor/configuration/monitor-configuration.ts";
 import { createMonitorService } from "../../src/monitor/monitor-service.ts";
 import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
 import { createMemoryStore } from "../../src/store/local/memory-store.ts";
-import { describeInBrowser } from "../support/browser.ts";
-import { useDashboard } from "../support/dashboard.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { useWorkloadCluster } from "../support/workload-cluster.ts";
+import { useCluster } from "../support/cluster/use-cluster.ts";
+import { describeInBrowser } from "../support/dashboard/browser.ts";
+import { useDashboard } from "../support/dashboard/dashboard.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makePod } from "../support/manifests/pod.ts";
 
 describeInBrowser("the page on a cluster", () => {
-  // The API server asks it for pulls, at the address that the node tells.
-  const cluster = useWorkloadCluster({ kubelet: { config: { address: "0.0.0.0" } } });
+  // The API server asks it for pulls, at the address in the node's status.
+  const cluster = useCluster({ kubelet: { config: { address: "0.0.0.0" } } });
   const dashboard = useDashboard();
   const stopping = new AbortController();
   const dataDir = temporaryFolder();
@@ -32,7 +34,7 @@ describeInBrowser("the page on a cluster", () => {
     server = await startMonitorServer({
       ...deps,
       listen: { host: "127.0.0.1", port: 0 },
-      page: dashboard.folder,
+      dashboardDir: dashboard.folder,
       parts: service.parts,
     });
   });
@@ -42,25 +44,17 @@ describeInBrowser("the page on a cluster", () => {
     await running;
   });
 
-  const pod = (name: string, container: object) => ({
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name, namespace: "default" },
-    spec: {
-      terminationGracePeriodSeconds: 0,
-      automountServiceAccountToken: false,
-      containers: [{ name: "c", image: "web:1", ...container }],
-    },
-  });
+  const pod = (name: string, container: Partial<Container>) =>
+    makePod(name, { terminationGracePeriodSeconds: 0, container });
 
-  test("a pod shows its pull, another its end, a third one says what it lacks", async () => {
+  test("pods show a pull, a completed start and a missing reference", async () => {
     // Longer than any test waits: it is seen under way, however busy the machine is.
-    cluster.nodes[0]?.simulated.rules.add({
+    cluster.simulated.rules.add({
       match: { image: "big:1" },
       pull: { sizeBytes: 800 * 2 ** 20, layers: 4, bytesPerSecond: 4 * 2 ** 20 },
     });
     const page = await dashboard.visit(`${server.url}/`);
-    await page.getByText("No pod is starting.").waitFor();
+    await page.getByText("No pods are starting.").waitFor();
     await page.getByText(cluster.server.url).waitFor();
 
     await cluster.client.create("pods", pod("big", { image: "big:1", imagePullPolicy: "Always" }));
@@ -70,7 +64,7 @@ describeInBrowser("the page on a cluster", () => {
     const layers = page.getByRole("table", { name: /^Layers of .*big:1$/ });
     await expect.poll(() => layers.getByRole("row").count()).toBe(4);
     await cluster.client.delete("pods", { namespace: "default", name: "big" });
-    await page.getByText("No pod is starting.").waitFor();
+    await page.getByText("No pods are starting.").waitFor();
 
     await cluster.client.create("pods", pod("quick", {}));
     await page.getByRole("tab", { name: "Finished 1" }).click();

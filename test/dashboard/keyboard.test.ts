@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { describeInBrowser } from "../support/browser.ts";
-import { useDashboard } from "../support/dashboard.ts";
-import { sampleFeed } from "../support/sample-feed.ts";
+import { describeInBrowser } from "../support/dashboard/browser.ts";
+import { useDashboard } from "../support/dashboard/dashboard.ts";
+import { sampleFeed } from "../support/dashboard/sample-feed.ts";
 
 const focused = (page: Page) =>
   page.evaluate<string>(
@@ -50,7 +50,7 @@ describeInBrowser("without a mouse", () => {
     await expect.poll(() => page.getByRole("complementary").count()).toBe(0);
   });
 
-  test("what is only seen otherwise is said: rows, strips, plots and the count", async () => {
+  test("rows, strips, plots and the count have accessible names", async () => {
     const { page } = await dashboard.open(sampleFeed(Date.now()));
     const label = await page.getByRole("option", { name: "search-2" }).getAttribute("aria-label");
     expect(label).toBe(
@@ -64,7 +64,7 @@ describeInBrowser("without a mouse", () => {
     await page.getByRole("img", { name: /^2 of 5 ready, 2 on the newest revision. 2 failing;/ }).waitFor();
   });
 
-  test("the filter narrows every view, and what matches nothing says so", async () => {
+  test("the filter applies to every view, and an empty result is reported", async () => {
     const { page } = await dashboard.open(sampleFeed(Date.now()));
     const box = page.getByRole("searchbox");
     await box.fill("shop web");

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { describeInBrowser } from "../support/browser.ts";
-import { useDashboard } from "../support/dashboard.ts";
-import { emptyFeed } from "../support/sample-feed.ts";
-import { sampleFinished } from "../support/sample-finished.ts";
-import { samplePod, samplePull } from "../support/sample-pod.ts";
+import { describeInBrowser } from "../support/dashboard/browser.ts";
+import { useDashboard } from "../support/dashboard/dashboard.ts";
+import { emptyFeed } from "../support/dashboard/sample-feed.ts";
+import { sampleFinished } from "../support/dashboard/sample-finished.ts";
+import { samplePod, samplePull } from "../support/dashboard/sample-pod.ts";
 
 // Far from the browser's own time: what counts up does so by the server's clock.
 const start = Date.parse("2031-05-06T07:08:09Z");
@@ -11,7 +11,7 @@ const start = Date.parse("2031-05-06T07:08:09Z");
 describeInBrowser("a page that follows pods", () => {
   const dashboard = useDashboard();
 
-  test("a waterfall fills by itself, goes on with the next stage, and leaves when the start is over", async () => {
+  test("a waterfall is updated live, continues with the next stage, and disappears when the start is over", async () => {
     const createdMs = start - 20_000;
     const waiting = samplePod(start, {
       createdMs,
@@ -43,11 +43,11 @@ describeInBrowser("a page that follows pods", () => {
     await detail.getByRole("row", { name: /volumes and sandbox .* so far/ }).waitFor();
 
     feed.send({ now: start + 12_000, gone: [waiting.uid], finished: sampleFinished(start, 1) });
-    await page.getByText("No pod is starting.").waitFor();
+    await page.getByText("No pods are starting.").waitFor();
     await page.getByRole("tab", { name: "Finished 1" }).waitFor();
   });
 
-  test("a pull shows its rate, what is left and its layers; one that stands still says so", async () => {
+  test("a pull shows its rate, remaining time and layers; a stalled pull is marked", async () => {
     const pulling = (part: number) => [samplePod(start, { pulls: [samplePull(start, part)] })];
     const { page, feed } = await dashboard.open({ ...emptyFeed(start), starting: pulling(0.1) });
     const row = page.getByRole("option", { name: "shop/web-0" });
@@ -60,13 +60,13 @@ describeInBrowser("a page that follows pods", () => {
     await row.click();
     const layers = page.getByRole("table", { name: "Layers of registry.example/shop/web:2.1" });
     await layers.getByRole("row", { name: /b7e2d90c11 15\.1 of 45\.8 MiB 5\.0 MiB\/s/ }).waitFor();
-    await layers.getByRole("row", { name: "3fe1a02c77 already here" }).waitFor();
+    await layers.getByRole("row", { name: "3fe1a02c77 already present" }).waitFor();
     await layers.getByRole("row", { name: "e91c66d20b 0.0 of 5.7 MiB waiting" }).waitFor();
     feed.send({ now: start + 14_000, starting: pulling(0.3) });
     await row.getByText(/^no progress for [1-5]\d(\.\d)? s$/).waitFor();
   });
 
-  test("a startup probe's failures stand against its budget", async () => {
+  test("a startup probe's failures are shown with its budget", async () => {
     const probe = { container: "web", failures: 7, threshold: 30, periodSeconds: 5 };
     const { page, feed } = await dashboard.open({
       ...emptyFeed(start),
@@ -81,15 +81,15 @@ describeInBrowser("a page that follows pods", () => {
     await row.getByText("8 of 30").waitFor();
     await expect.poll(() => row.locator(".pip.is-spent").count()).toBe(8);
     await row.click();
-    await page.getByText("8 of 30 failures, one try every 5 s, 1 min 50 s left").waitFor();
+    await page.getByText("8 of 30 failures, one attempt every 5 s, 1 min 50 s left").waitFor();
   });
 
-  test("a lost connection is told, what is shown stands still, and it comes back by itself", async () => {
+  test("a lost connection is shown, the view freezes, and the page reconnects automatically", async () => {
     const { page, feed } = await dashboard.open({ ...emptyFeed(start), starting: [samplePod(start)] });
     await page.getByText("Live", { exact: true }).waitFor();
     feed.drop();
     await page.getByText("Connection lost.").waitFor();
-    await page.getByText("The server answered with status 503.").waitFor();
+    await page.getByText("The server responded with status 503.").waitFor();
     const elapsed = page.locator(".row-elapsed");
     const stood = await elapsed.textContent();
     // Seconds go by in the banner, and none in the list.
@@ -100,7 +100,7 @@ describeInBrowser("a page that follows pods", () => {
 
     feed.welcome();
     feed.snapshot({ ...emptyFeed(start + 60_000), starting: [samplePod(start, { name: "web-9" })] });
-    // It may come back by itself before that.
+    // It may reconnect before that.
     await page
       .getByRole("button", { name: "Try now" })
       .click({ timeout: 5_000 })
@@ -109,23 +109,23 @@ describeInBrowser("a page that follows pods", () => {
     await expect.poll(() => page.getByText("Connection lost.").count()).toBe(0);
   });
 
-  test("somebody whom the server does not know is told what to do", async () => {
+  test("an unauthenticated user is shown what to do", async () => {
     const { page } = await dashboard.open(emptyFeed(start));
     await page.route("**/api/feed", (route) => route.fulfill({ status: 401 }));
     await page.reload();
-    await page.getByText("You are not logged in any more.").waitFor();
+    await page.getByText("Your session has ended.").waitFor();
     expect(await page.getByRole("link", { name: "Log in" }).getAttribute("href")).toBe("login");
   });
 
-  test("an empty cluster says what to do in each view", async () => {
+  test("an empty cluster shows instructions in each view", async () => {
     const { page } = await dashboard.open(emptyFeed(start));
     for (const [tab, words] of [
-      ["Starting", "No pod is starting."],
-      ["Finished", "No start has finished yet."],
+      ["Starting", "No pods are starting."],
+      ["Finished", "No starts have finished yet."],
       ["StatefulSets", "There are no StatefulSets."],
-      ["SLOs", "No objectives are set."],
-      ["Nodes", "No node has registered."],
-      ["Events", "Nothing has happened yet."],
+      ["SLOs", "No objectives are configured."],
+      ["Nodes", "No nodes are registered."],
+      ["Events", "There are no events yet."],
     ] as const) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByRole("heading", { name: words }).waitFor();

@@ -3,24 +3,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Client } from "../../src/client/client.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createManualClock } from "../../src/lib/manual-clock.ts";
 import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { describeInBrowser } from "../support/browser.ts";
-import { useDashboard } from "../support/dashboard.ts";
-import { sampleFeed } from "../support/sample-feed.ts";
+import { describeInBrowser } from "../support/dashboard/browser.ts";
+import { useDashboard } from "../support/dashboard/dashboard.ts";
+import { sampleFeed } from "../support/dashboard/sample-feed.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 import { checkLooks } from "./check-looks.ts";
 
 const viewerToken = "viewers-token-is-a-secret";
 const otherToken = "others-token-is-a-secret";
-/** A name that would be markup, had nobody been careful. */
+/** A name that would be markup if it were not escaped. */
 const otherUser = "<b onclick=alert(1)>other</b>";
 const group = "rbac.authorization.k8s.io";
 
-describeInBrowser("who is not on loopback logs in", () => {
+describeInBrowser("login from addresses other than loopback", () => {
   const dashboard = useDashboard();
   const clock = createManualClock(Date.now());
   let dataDir: string;
@@ -45,12 +45,12 @@ describeInBrowser("who is not on loopback logs in", () => {
     });
     server = await startMonitorServer({
       listen: { host: "0.0.0.0", port: 0 },
-      page: dashboard.folder,
+      dashboardDir: dashboard.folder,
       client,
       clock,
       logger: silentLogger,
       parts: {
-        async *follow(signal) {
+        async *subscribe(signal) {
           yield JSON.stringify({ kind: "snapshot", ...sampleFeed(Date.now()) });
           await new Promise((resolve) => signal.addEventListener("abort", resolve));
         },
@@ -74,7 +74,7 @@ describeInBrowser("who is not on loopback logs in", () => {
     await page.keyboard.press("Enter");
   }
 
-  test("by keyboard alone: the field has the focus, Enter logs in, and a button logs out", async () => {
+  test("keyboard: the field has the focus, Enter logs in, and a button logs out", async () => {
     const page = await dashboard.visit(url);
     expect(page.url()).toBe(`${url}login`);
     expect(await page.title()).toBe("Log in · Kindling");
@@ -97,10 +97,14 @@ describeInBrowser("who is not on loopback logs in", () => {
   });
 
   test.each([
-    ["nobody knows", "nobodys-token", /^The cluster does not know this token: /],
-    ["may not look", otherToken, /^<b onclick=alert\(1\)>other<\/b> is known to the cluster, but may not /],
-    ["is two words", "two words", /^A token has no spaces/],
-  ])("a token that %s: what is wrong is said, and belongs to the field", async (_, token, problem) => {
+    ["is unknown", "unknown-token", /^The cluster does not accept this token\. /],
+    [
+      "is not authorized",
+      otherToken,
+      /^User <b onclick=alert\(1\)>other<\/b> is not allowed to see this dashboard\. /,
+    ],
+    ["is two words", "two words", /^A token contains no spaces/],
+  ])("a token that %s: the problem is shown and associated with the field", async (_, token, problem) => {
     const page = await dashboard.visit(url);
     await logIn(page, token);
     const alert = page.getByRole("alert");
@@ -113,7 +117,7 @@ describeInBrowser("who is not on loopback logs in", () => {
     await page.getByRole("option", { name: "web-0" }).waitFor();
   });
 
-  test("a page whose session has ended elsewhere says so and leads to the form", async () => {
+  test("a page whose session was ended elsewhere reports it and shows the form", async () => {
     const page = await dashboard.visit(url);
     await logIn(page, viewerToken);
     await page.getByRole("option", { name: "web-0" }).waitFor();
@@ -122,7 +126,7 @@ describeInBrowser("who is not on loopback logs in", () => {
     await other.getByRole("button", { name: "Log out" }).click();
     await other.waitForURL(`${url}login`);
     await clock.advance(16_000);
-    await page.getByText("You are not logged in any more.").waitFor();
+    await page.getByText("Your session has ended.").waitFor();
     await checkLooks(page, "session-over-light");
     await page.getByRole("link", { name: "Log in" }).click();
     await logIn(page, viewerToken);

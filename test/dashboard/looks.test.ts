@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { describeInBrowser } from "../support/browser.ts";
-import { useDashboard } from "../support/dashboard.ts";
-import { sampleFeed } from "../support/sample-feed.ts";
+import { describeInBrowser } from "../support/dashboard/browser.ts";
+import { useDashboard } from "../support/dashboard/dashboard.ts";
+import { sampleFeed } from "../support/dashboard/sample-feed.ts";
 import { checkLooks } from "./check-looks.ts";
 
 const tabs = ["Starting", "Finished", "StatefulSets", "SLOs", "Nodes", "Events"] as const;

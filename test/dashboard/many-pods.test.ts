@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { PodView } from "../../src/monitor/feed/feed-message.ts";
-import { describeInBrowser } from "../support/browser.ts";
-import { useDashboard } from "../support/dashboard.ts";
-import { emptyFeed } from "../support/sample-feed.ts";
-import { samplePod, samplePull } from "../support/sample-pod.ts";
+import { describeInBrowser } from "../support/dashboard/browser.ts";
+import { useDashboard } from "../support/dashboard/dashboard.ts";
+import { emptyFeed } from "../support/dashboard/sample-feed.ts";
+import { samplePod, samplePull } from "../support/dashboard/sample-pod.ts";
 
 const count = 5_000;
 const now = Date.now();
@@ -36,7 +36,7 @@ const longest = "Math.round(Math.max(0, ...longTasks))";
 describeInBrowser(`${count} pods that start at once`, () => {
   const dashboard = useDashboard();
 
-  test("only rows that are seen exist, the whole list can be reached, and changes arrive", async () => {
+  test("renders only visible rows, scrolls through the whole list, and applies changes", async () => {
     const { page, feed } = await dashboard.open({ ...emptyFeed(now), starting: manyPods(0.1) });
     await page.addInitScript(measure);
     await page.reload();
@@ -49,7 +49,7 @@ describeInBrowser(`${count} pods that start at once`, () => {
     const loading = await page.evaluate(longest);
     expect(await rows.count()).toBeLessThan(40);
 
-    // A tenth of them changes again and again while somebody scrolls.
+    // A tenth of them changes repeatedly while the page scrolls.
     await page.evaluate("longTasks.length = 0; countFrames()");
     await page.mouse.move(600, 400);
     for (let step = 1; step <= 20; step++) {

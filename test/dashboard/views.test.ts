@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { describeInBrowser } from "../support/browser.ts";
-import { useDashboard } from "../support/dashboard.ts";
-import { sampleFeed } from "../support/sample-feed.ts";
+import { describeInBrowser } from "../support/dashboard/browser.ts";
+import { useDashboard } from "../support/dashboard/dashboard.ts";
+import { sampleFeed } from "../support/dashboard/sample-feed.ts";
 
-describeInBrowser("each view shows what it is for", () => {
+describeInBrowser("views", () => {
   const dashboard = useDashboard();
 
-  test("SLOs: the worst first, with what is left of its budget, its burn rate and where the breaches are", async () => {
+  test("SLOs: the worst first, with remaining budget, burn rate and breaches by class", async () => {
     const { page } = await dashboard.open(sampleFeed(Date.now()));
     await page.getByRole("tab", { name: "SLOs" }).click();
     await expect
@@ -18,7 +18,7 @@ describeInBrowser("each view shows what it is for", () => {
     await page.getByRole("tab", { name: "SLOs" }).getByText("1 spent").waitFor({ state: "attached" });
   });
 
-  test("nodes: those that are not ready first, with what starts on them", async () => {
+  test("nodes: unready nodes first, with the pods that start on them", async () => {
     const { page } = await dashboard.open(sampleFeed(Date.now()));
     await page.getByRole("tab", { name: "Nodes" }).click();
     await expect

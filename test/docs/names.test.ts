@@ -3,20 +3,20 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-/** What is in git, or would be. */
+/** Files in git, and new files that are not ignored. */
 const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
   encoding: "utf8",
   maxBuffer: 1 << 26,
 })
   .split("\0")
   .filter((file) => file !== "" && existsSync(file));
-/** The changelog tells of files that are no more. */
+/** The changelog names files that no longer exist. */
 const documents = files.filter((file) => file.endsWith(".md") && file !== "CHANGELOG.md");
 
 /** `src/a/b.ts`, `b.ts`, `a/b.ts#name`: a file, by its path or the end of it, and something that it declares. */
 const fileName = /^([\w./-]+\.(?:ts|tsx|mjs|sh|proto|yml|yaml))(?:#(\w+))?$/;
 const folderName = /^(?:src|test|bench|docs|examples|scripts|proto|dashboard)\/[\w./-]+$/;
-/** How docs/pod-startup.md says what it writes. */
+/** Example of the notation of docs/pod-startup.md. */
 const notation = "file.ts#name";
 
 function isThere(name: string): boolean {
@@ -28,7 +28,7 @@ function isThere(name: string): boolean {
   return found.some((file) => declaration.test(readFileSync(file, "utf8")));
 }
 
-/** As GitHub makes them. */
+/** Anchors of headings, as GitHub generates them. */
 function anchors(document: string): string[] {
   return [...readFileSync(document, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
     title
@@ -47,14 +47,14 @@ function leadsSomewhere(document: string, link: string): boolean {
 describe.each(documents)("%s", (document) => {
   const text = readFileSync(document, "utf8");
 
-  test("names files, folders and functions that there are", () => {
+  test("names existing files, folders and functions", () => {
     const quoted = [...text.matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name);
     const bare = text.match(/\b(?:src|test)\/[\w./-]+\.ts\b/g) ?? [];
     const missing = [...quoted, ...bare].filter((name) => name !== notation && !isThere(name));
     expect(missing).toEqual([]);
   });
 
-  test("links to what there is", () => {
+  test("links to existing files", () => {
     const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
     expect(links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(document, link))).toEqual([]);
   });

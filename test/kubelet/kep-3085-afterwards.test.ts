@@ -1,15 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
-import type { Pod } from "../../src/api/objects.ts";
-import type { Client } from "../../src/client/client.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import type { Client } from "../../src/client/api/client.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
 import { PodSandboxState, type PodSandboxStatus } from "../../src/cri/generated/cri.ts";
 import type { SimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
-import { condition, containers, isSandboxReady, toSeconds } from "../support/sandbox-condition.ts";
-import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
-import { startSimulatedOnSocket } from "../support/simulated-on-socket.ts";
+import { type KubeletNode, startKubeletNode } from "../support/node/kubelet-node.ts";
+import { condition, containers, isSandboxReady, toSeconds } from "../support/node/sandbox-condition.ts";
+import { isReady, useSimulatedNode } from "../support/node/simulated-node.ts";
+import { startSimulatedOnSocket } from "../support/node/simulated-on-socket.ts";
 
 // The API server asks the kubelet at the node's own address.
 const host = useSimulatedNode({ config: { address: "0.0.0.0" } });
@@ -21,7 +21,7 @@ describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", 
     const before = await node.until("lost", isReady);
     given({ match: { pod: "lost" }, sandbox: { delayMs: 3_000 } });
     simulated.killSandbox(before.metadata.uid ?? "");
-    // The runtime's event says so: the next relist is half a minute away.
+    // The runtime's event reports it: the next relist is half a minute later.
     await node.until("lost", (pod) => conditionOf(pod, condition)?.status === "False");
     const after = await node.until("lost", isReady);
     expect(toSeconds(conditionOf(after, condition)?.lastTransitionTime)).toBeGreaterThan(
@@ -31,7 +31,7 @@ describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", 
     expect(after.status?.podIP).toMatch(/^10\./);
   });
 
-  test("3085-5 the whole node rebooted: False, then every sandbox is made again, with new times", async () => {
+  test("3085-5 after a reboot of the node: False, then every sandbox is recreated with new times", async () => {
     const { node, simulated, given } = host;
     await node.run("rebooted", { containers });
     const before = await node.until("rebooted", isReady);
@@ -50,7 +50,7 @@ describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", 
     expect(after.status?.phase).toBe("Running");
   });
 
-  test("3085-6 True until the pod has been stopped, then False is in the API before it goes", async () => {
+  test("3085-6 True until the pod has stopped; False is in the API before the pod is deleted", async () => {
     const { node, given } = host;
     await node.run("graceful", { containers, terminationGracePeriodSeconds: 30 });
     const pod = await node.until("graceful", isReady);
@@ -63,7 +63,7 @@ describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", 
     expect(seen.at(-1)).toMatch(/^DELETED False/);
   });
 
-  describe("and the API server is slow to take what the kubelet writes", () => {
+  describe("with an API server that is slow to accept writes", () => {
     let machine: SimulatedRuntime;
     let slow: KubeletNode;
     beforeAll(async () => {
@@ -79,13 +79,13 @@ describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", 
       await machine?.close();
     });
 
-    test("3085-6 the pod does not go before False is there, whatever the runtime still says of its sandbox", async () => {
+    test("3085-6 the pod is not deleted before False is written, whatever the runtime reports about its sandbox", async () => {
       await slow.run("awaited", { containers });
       const seen = await watchDeletion(slow, await slow.until("awaited", isReady));
       expect(seen.at(-1)).toMatch(/^DELETED False/);
     });
 
-    test("3085-6 the node does not go down before: the pods have failed and their sandboxes are gone", async () => {
+    test("3085-6 a node shutdown waits until the pods have failed and their sandboxes are removed", async () => {
       const names = ["shut-down", "shut-down-last"];
       await slow.run("shut-down", { containers });
       await slow.run("shut-down-last", { containers, priorityClassName: "system-node-critical" });
@@ -130,7 +130,7 @@ describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", 
     );
     const names = ["gated-before", "gated-never", "gated"];
     expect(await Promise.all(names.map(ownConditions))).toEqual(written);
-    // The kubelet has nothing else in mind that only nobody has written yet.
+    // The kubelet has no other status that is not written yet.
     const pods = `/api/v1/nodes/${node.name}/proxy/pods`;
     const { items } = await node.server.json<{ items: Pod[] }>("GET", pods);
     const inMind = names.map((name) => items.find((pod) => pod.metadata.name === name));
@@ -142,7 +142,7 @@ describe("KEP-3085 PodReadyToStartContainers, of pods that have had a sandbox", 
     for (const name of [...names, "gated-after"]) await node.until(name, isSandboxReady);
   });
 
-  test("3085-9 one PATCH for all that changed, none when nothing did, and a flapping sandbox does not flood", async () => {
+  test("3085-9 one PATCH for all changes, none without a change, and a bounded rate for a flapping sandbox", async () => {
     const { node, simulated } = host;
     // Pods of the tests before may still be on their way: their writes would be counted too.
     await node.client.deleteCollection("pods", { namespace: "default" });
@@ -182,7 +182,7 @@ const slowToPatch = (client: Client): Client => ({
   },
 });
 
-/** A runtime that says of a pod's sandbox that it is ready, also when it has been stopped. */
+/** A runtime that reports a stopped sandbox as ready. */
 function lateToNotice(cri: CriClient, pod: string): CriClient {
   let ready: PodSandboxStatus | undefined;
   const stillReady = (status: PodSandboxStatus | undefined) => {
@@ -206,7 +206,7 @@ function lateToNotice(cri: CriClient, pod: string): CriClient {
   };
 }
 
-/** Deletes the pod and answers with every version until it is gone: `MODIFIED True running`, `DELETED False 143`. */
+/** Deletes the pod and returns each version until the deletion: `MODIFIED True running`, `DELETED False 143`. */
 async function watchDeletion({ client }: KubeletNode, { metadata }: Pod): Promise<string[]> {
   const { name = "", resourceVersion = "" } = metadata;
   const options = { namespace: "default", fieldSelector: `metadata.name=${name}`, resourceVersion };

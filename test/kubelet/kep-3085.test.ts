@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
-import type { Pod } from "../../src/api/objects.ts";
-import { condition, containers, isSandboxReady, toSeconds } from "../support/sandbox-condition.ts";
-import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import { condition, containers, isSandboxReady, toSeconds } from "../support/node/sandbox-condition.ts";
+import { isReady, useSimulatedNode } from "../support/node/simulated-node.ts";
 
 /** By pod: what each attempt at its volumes waits for, or fails with. */
 const volumes = new Map<string, () => Promise<void>>();
@@ -11,7 +11,7 @@ const host = useSimulatedNode({
 });
 
 describe("KEP-3085 PodReadyToStartContainers, until a pod has its sandbox", () => {
-  test("3085-1 False as soon as the kubelet starts on a pod, True with the sandbox, and times that move with the status", async () => {
+  test("3085-1 False as soon as the kubelet sees the pod, True with the sandbox; the transition time changes with the status", async () => {
     const { node, simulated, given } = host;
     given({ match: { pod: "one" }, sandbox: { delayMs: 1_500 } });
     await node.run("one", { containers });
@@ -38,7 +38,7 @@ describe("KEP-3085 PodReadyToStartContainers, until a pod has its sandbox", () =
     expect(conditionOf(restarted, condition)?.lastTransitionTime).toBe(after?.lastTransitionTime);
   });
 
-  test("3085-1 on the host's network no address is waited for", async () => {
+  test("3085-1 a pod with hostNetwork does not wait for an address", async () => {
     const { node } = host;
     await node.run("host", { containers, hostNetwork: true });
     const pod = await node.until("host", isReady);
@@ -132,7 +132,7 @@ describe("KEP-3085 PodReadyToStartContainers, until a pod has its sandbox", () =
     expect(isSandboxReady(await node.until("slow-volume", isReady))).toBe(true);
   });
 
-  test("3085-11 a missing secret volume (3085-3: the slow volume) keeps it False; created, the pod starts by itself", async () => {
+  test("3085-11 a missing secret volume (3085-3: the slow volume) keeps it False; once it is created the pod starts", async () => {
     const { node } = host;
     await node.run("late-volume", {
       containers: [{ name: "c", image: "web:1", volumeMounts: [{ name: "v", mountPath: "/v" }] }],

@@ -2,26 +2,26 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Event, Pod } from "../../src/api/objects.ts";
-import type { Client } from "../../src/client/client.ts";
+import type { Event, Pod } from "../../src/api/meta/objects.ts";
+import type { Client } from "../../src/client/api/client.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
 import { createLogger, silentLogger } from "../../src/lib/logger.ts";
-import type { SimulationRules } from "../../src/simulated/script/rules.ts";
-import type { PullScript } from "../../src/simulated/script/scripts.ts";
+import type { SimulationRules } from "../../src/simulated/scripts/rules.ts";
+import type { PullScript } from "../../src/simulated/scripts/scripts.ts";
 import { startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { startTestServer } from "../support/api-server.ts";
-import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "../support/kubelet-node.ts";
-import { runKindling } from "../support/run-kindling.ts";
-import { isReady } from "../support/simulated-node.ts";
-import { startSimulatedOnSocket } from "../support/simulated-on-socket.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { type KubeletNode, type KubeletNodeOptions, startKubeletNode } from "../support/node/kubelet-node.ts";
+import { isReady } from "../support/node/simulated-node.ts";
+import { startSimulatedOnSocket } from "../support/node/simulated-on-socket.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
+import { startTestServer } from "../support/servers/api-server.ts";
 
 const gib = 2 ** 30;
 const directory = temporaryFolder();
 const closing: (() => Promise<void>)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
 
-/** A kubelet with an API server and a runtime of its own, where images of these names are pulled. */
+/** A kubelet with an API server and a runtime that pulls images of these names. */
 async function startNode(
   pulls: Readonly<Record<string, PullScript>>,
   { between, ...options }: Partial<KubeletNodeOptions> & { between?: (cri: CriClient) => CriClient } = {},
@@ -85,7 +85,7 @@ describe("KEP-3542 image pull progress", () => {
     await server.close();
   });
 
-  test.concurrent("3542-6 `Pulling image`, then how far it is at each due report and not at all of them, then `Pulled`", async () => {
+  test.concurrent("3542-6 `Pulling image`, then progress events at the interval only, then `Pulled`", async () => {
     // Reports come each second: four gigabytes in twelve of them, and in sixteen.
     const pull = { sizeBytes: 4 * gib, layers: 4 };
     const through = takenAtOnce;
@@ -106,11 +106,11 @@ describe("KEP-3542 image pull progress", () => {
     expect(large.at(-1)).toMatch(
       /^Successfully pulled image "large:1" in \d\d(\.\d+)?s .*4294967296 bytes\.$/,
     );
-    const told = large.slice(1, -1);
-    expect(told.length).toBeGreaterThanOrEqual(2);
-    expect(told.length).toBeLessThanOrEqual(3);
-    expect(told[0]).toMatch(/: 1(\.\d)?Gi of 4Gi$/);
-    for (const message of told) {
+    const reported = large.slice(1, -1);
+    expect(reported.length).toBeGreaterThanOrEqual(2);
+    expect(reported.length).toBeLessThanOrEqual(3);
+    expect(reported[0]).toMatch(/: 1(\.\d)?Gi of 4Gi$/);
+    for (const message of reported) {
       expect(message).toMatch(/^Pulling Container image large:1: [1-3](\.\d)?Gi of 4Gi$/);
     }
 
@@ -122,7 +122,7 @@ describe("KEP-3542 image pull progress", () => {
     ]);
   });
 
-  test.concurrent("3542-6 however many images a node pulls at once, it tells of one a second", async () => {
+  test.concurrent("3542-6 a node that pulls many images at once records one progress event per second", async () => {
     const pulls = { many: { sizeBytes: 6 * gib, bytesPerSecond: gib } };
     const node = await startNode(pulls, { config: eachGib });
     const names = Array.from({ length: 8 }, (_, i) => `many-${i}`);
@@ -131,12 +131,12 @@ describe("KEP-3542 image pull progress", () => {
     for (const name of names) await node.until(name, isReady);
     const events = (await Promise.all(names.map(node.events))).flat();
     const took = Date.now() - began;
-    const told = pullMessages(events).filter((message) => message.startsWith("Pulling Container image"));
+    const reported = pullMessages(events).filter((message) => message.startsWith("Pulling Container image"));
     // Fewer where events take long to be written.
-    expect(told.length).toBeLessThanOrEqual(Math.ceil(took / 1_000) + 1);
+    expect(reported.length).toBeLessThanOrEqual(Math.ceil(took / 1_000) + 1);
   });
 
-  test.concurrent("3542-6 events that cannot be written neither hold up nor fail a pull", async () => {
+  test.concurrent("3542-6 events that cannot be written neither delay nor fail a pull", async () => {
     let refused = 0;
     const pulls = { unspoken: { sizeBytes: 3 * gib, bytesPerSecond: 1.5 * gib } };
     const node = await startNode(pulls, {
@@ -160,7 +160,7 @@ describe("KEP-3542 image pull progress", () => {
     expect(await node.events("unspoken")).toEqual([]);
   });
 
-  test.concurrent("3542-7 a runtime without the call is asked the old way, which is remembered and said once", async () => {
+  test.concurrent("3542-7 a runtime without the call is used with PullImage, which is remembered and logged once", async () => {
     const log: string[] = [];
     const { between, calls } = countPulls({ withProgress: false });
     const logger = createLogger({
@@ -174,12 +174,12 @@ describe("KEP-3542 image pull progress", () => {
       await node.until(name, isReady);
     }
     expect(calls).toEqual({ pullImage: 3, pullImageWithProgress: 1 });
-    expect(log.filter((line) => line.includes("no PullImageWithProgress"))).toHaveLength(1);
+    expect(log.filter((line) => line.includes("does not implement PullImageWithProgress"))).toHaveLength(1);
     await node.untilEvent("old-3", /^Successfully pulled/);
     expect(pullMessages(await node.events("old-3"))).toHaveLength(2);
   });
 
-  test.concurrent("3542-10 a registry that falls silent: ErrImagePull with the reason in time, back-off, recovery", async () => {
+  test.concurrent("3542-10 a registry that stops sending: ErrImagePull with the reason in time, back-off, recovery", async () => {
     const pulls = { silent: { sizeBytes: gib, bytesPerSecond: gib, stallAtByte: gib / 2 } };
     const node = await startNode(pulls, { config: { noProgressTimeout: 2 } });
     const history = await node.follow("silent");
@@ -200,7 +200,7 @@ describe("KEP-3542 image pull progress", () => {
     await node.untilEvent("silent", /^Failed to pull image "silent:1": .*no progress/);
   });
 
-  test.concurrent("3542-12 gate off: plain PullImage, without a word of progress; on again, there is", async () => {
+  test.concurrent("3542-12 gate off: plain PullImage without progress; with progress again when the gate is on", async () => {
     const { between, calls } = countPulls({ withProgress: true });
     const pulls = { gated: { sizeBytes: 3 * gib, bytesPerSecond: gib / 2 } };
     const node = await startNode(pulls, {
@@ -231,8 +231,8 @@ async function writeConfig(fields: Record<string, unknown>): Promise<string> {
 }
 
 /**
- * Events are written as ever, one after the other, and nobody waits for that: the longer they took, the fewer a node
- * would tell of its pulls, and a busy machine makes them take long.
+ * Events are written one after the other, without waiting for them: the longer a write takes, the fewer reports a node
+ * publishes, and on a busy machine writes take long.
  */
 function takenAtOnce(client: Client): Client {
   let before: Promise<unknown> = Promise.resolve();

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
 import {
+  createConfigMap,
   failingToStart,
   fromConfigMap,
   isFailing,
-  makeConfigMap,
   statusesOf,
   stuckConditions,
-} from "../support/failing-to-start.ts";
-import { useSimulatedNode } from "../support/simulated-node.ts";
+} from "../support/node/failing-to-start.ts";
+import { useSimulatedNode } from "../support/node/simulated-node.ts";
 
 const image = "web:1";
 const host = useSimulatedNode();
@@ -56,7 +56,7 @@ describe("KEP-3815 Pending Pod State Review, field by field", () => {
     async ({ name, container, reason, message }) => {
       const { node, given } = host;
       given({ match: { image: "not-here*" }, pull: { failure: { kind: "notFound" } } });
-      if (name === "no-key") await makeConfigMap(node, "special-config", { "special.type": "charm" });
+      if (name === "no-key") await createConfigMap(node, "special-config", { "special.type": "charm" });
       await node.run(name, { containers: [{ name: "c", ...container }] });
       const pod = await node.until(name, isFailing);
       expect(pod.status?.phase).toBe("Pending");
@@ -121,7 +121,7 @@ describe("KEP-3815 Alternatives, field by field", () => {
     },
   );
 
-  test("3815-6 nor is a pod whose sandbox cannot be made", async () => {
+  test("3815-6 a pod whose sandbox cannot be created is not failing to start", async () => {
     const { node, given } = host;
     given({ match: { pod: "no-sandbox" }, sandbox: { networkError: "no addresses left" } });
     await node.run("no-sandbox", { containers: [{ name: "c", image }] });
@@ -137,7 +137,7 @@ describe("KEP-3815 Alternatives, field by field", () => {
   });
 });
 
-/** As kubectl's table has it. */
+/** Status as in kubectl's table. */
 async function row(name: string): Promise<Record<string, unknown>> {
   const { server } = host.node;
   const answer = await server.call("GET", `/api/v1/namespaces/default/pods/${name}`, {

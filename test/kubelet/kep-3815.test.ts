@@ -1,22 +1,22 @@
 import { describe, expect, test } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
-import type { Secret } from "../../src/api/objects.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import type { Secret } from "../../src/api/meta/objects.ts";
 import {
+  createConfigMap,
   failingToStart,
   fromConfigMap,
   isFailing,
-  makeConfigMap,
   statusesOf,
   stuckConditions,
   waitingOf,
-} from "../support/failing-to-start.ts";
-import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
+} from "../support/node/failing-to-start.ts";
+import { isReady, useSimulatedNode } from "../support/node/simulated-node.ts";
 
 const image = "web:1";
 const host = useSimulatedNode();
 
 describe("KEP-3815 FailingToStart", () => {
-  test("3815-4 what heals by itself never sets it: pulls that fail, back off and succeed", async () => {
+  test("3815-4 transient failures never set it: pulls that fail, back off and succeed", async () => {
     const { node, given } = host;
     given({ match: { image: "absent:*" }, pull: { failure: { kind: "notFound" } } });
     given({ match: { image: "private:*" }, pull: { failure: { kind: "unauthorized" } } });
@@ -39,7 +39,7 @@ describe("KEP-3815 FailingToStart", () => {
     }
   });
 
-  test("3815-4 nor do a container that cannot be made or started, and a crash loop", async () => {
+  test("3815-4 a container that cannot be created or started and a crash loop do not set it", async () => {
     const { node, given } = host;
     given({ match: { pod: "uncreated" }, container: { createError: "no space left" } });
     given({ match: { pod: "unstarted" }, container: { startError: "exec format error" } });
@@ -57,21 +57,21 @@ describe("KEP-3815 FailingToStart", () => {
     }
   });
 
-  test("3815-5 the config map or secret is made, the key is added: the pod starts as it is and the condition turns False", async () => {
+  test("3815-5 creating the config map, secret or key starts the pod and turns the condition False", async () => {
     const { node } = host;
-    await makeConfigMap(node, "half", { other: "x" });
-    await node.run("mended-map", {
+    await createConfigMap(node, "half", { other: "x" });
+    await node.run("fixed-map", {
       containers: [{ name: "c", image, env: fromConfigMap("late-map", "key") }],
     });
-    await node.run("mended-key", { containers: [{ name: "c", image, env: fromConfigMap("half", "key") }] });
+    await node.run("fixed-key", { containers: [{ name: "c", image, env: fromConfigMap("half", "key") }] });
     const valueFrom = { secretKeyRef: { name: "late-secret", key: "key" } };
-    await node.run("mended-secret", {
+    await node.run("fixed-secret", {
       containers: [{ name: "c", image, env: [{ name: "KEY", valueFrom }] }],
     });
-    const names = ["mended-map", "mended-key", "mended-secret"];
+    const names = ["fixed-map", "fixed-key", "fixed-secret"];
     const before = await Promise.all(names.map((name) => node.until(name, isFailing)));
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    await makeConfigMap(node, "late-map", { key: "x" });
+    await createConfigMap(node, "late-map", { key: "x" });
     await node.client.create("secrets", {
       apiVersion: "v1",
       kind: "Secret",
@@ -99,14 +99,14 @@ describe("KEP-3815 FailingToStart", () => {
 
   test("3815-5 the image of a running pod is corrected in place", async () => {
     const { node } = host;
-    await node.run("mended-image", { containers: [{ name: "c", image: "NOT AN IMAGE" }] });
-    const stuck = await node.until("mended-image", isFailing);
+    await node.run("fixed-image", { containers: [{ name: "c", image: "NOT AN IMAGE" }] });
+    const stuck = await node.until("fixed-image", isFailing);
     await node.client.patch(
       "pods",
-      { namespace: "default", name: "mended-image" },
+      { namespace: "default", name: "fixed-image" },
       { patch: { kind: "strategic", body: { spec: { containers: [{ name: "c", image }] } } } },
     );
-    const pod = await node.until("mended-image", isReady, 5_000);
+    const pod = await node.until("fixed-image", isReady, 5_000);
     expect(pod.metadata.uid).toBe(stuck.metadata.uid);
     expect(conditionOf(pod, failingToStart)).toMatchObject({
       status: "False",
@@ -114,20 +114,20 @@ describe("KEP-3815 FailingToStart", () => {
     });
   });
 
-  test("3815-5 once mended it stays so: a restart does not bring the old reason back", async () => {
+  test("3815-5 a resolved condition stays False: a container restart does not restore the old reason", async () => {
     const { node, simulated, given } = host;
-    await node.run("mended-once", {
+    await node.run("fixed-once", {
       containers: [{ name: "c", image, env: fromConfigMap("once-map", "key") }],
     });
-    await node.until("mended-once", isFailing);
-    await makeConfigMap(node, "once-map", { key: "x" });
-    const { metadata } = await node.until("mended-once", isReady);
+    await node.until("fixed-once", isFailing);
+    await createConfigMap(node, "once-map", { key: "x" });
+    const { metadata } = await node.until("fixed-once", isReady);
     // Long enough for what is said meanwhile to be written.
-    given({ match: { pod: "mended-once" }, container: { startDelayMs: 1_500 } });
-    const history = await node.follow("mended-once");
+    given({ match: { pod: "fixed-once" }, container: { startDelayMs: 1_500 } });
+    const history = await node.follow("fixed-once");
     simulated.exitContainer(metadata.uid ?? "", "c", 1);
     await node.until(
-      "mended-once",
+      "fixed-once",
       (pod) => pod.status?.containerStatuses?.[0]?.restartCount === 1 && isReady(pod),
     );
     await history.stop();
@@ -172,7 +172,7 @@ describe("KEP-3815 FailingToStart", () => {
     expect(pod.status?.phase).toBe("Pending");
   });
 
-  test("3815-8 gate off: never written, and what an earlier kubelet wrote stays; on again, it is kept anew", async () => {
+  test("3815-8 gate off: never written, and what an earlier kubelet wrote stays; on again, it is maintained again", async () => {
     const { node } = host;
     const containers = [{ name: "c", image: "BUSYBOX" }];
     await node.run("gated-before", { containers });

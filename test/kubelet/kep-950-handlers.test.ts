@@ -1,12 +1,13 @@
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import type { Pod } from "../../src/api/objects.ts";
+import { expect, test } from "vitest";
+import type { Pod } from "../../src/api/meta/objects.ts";
 import { orderFromDaemon } from "../../src/runtime/control-server.ts";
-import { makeNodeImage } from "../../src/tour/make-image.ts";
-import type { CriRuntime } from "../support/cri-runtime.ts";
-import { probed, untilTold, useRuntimeNode } from "../support/runtime-node.ts";
-import { isReady } from "../support/simulated-node.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { makeNodeImage } from "../../src/tour/model/make-image.ts";
+import { describeEachDriver } from "../support/cri/cri-drivers.ts";
+import type { CriRuntime } from "../support/cri/cri-runtime.ts";
+import { probed, untilTold, useRuntimeNode } from "../support/node/runtime-node.ts";
+import { isReady } from "../support/node/simulated-node.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const statusOf = (pod: Pod) => pod.status?.containerStatuses?.[0];
 const isRunning = (pod: Pod) => statusOf(pod)?.state?.running !== undefined;
@@ -15,10 +16,9 @@ const hasRestarted = (pod: Pod) => statusOf(pod)?.restartCount === 1;
 const grpcPort = 9000;
 const nodeImage = "test.local/node:1";
 
-describeWithTool("busybox", "KEP-950 startupProbe asks real containers", () => {
-  describe("with the driver host", () => handlers("host"));
-  describeWithTool("conmon", "with the driver oci", () => handlers("oci"));
-});
+describeWithTool("busybox", "KEP-950 startupProbe checks real containers", () =>
+  describeEachDriver(handlers),
+);
 
 function handlers(driver: "host" | "oci"): void {
   const host = useRuntimeNode({ driver });
@@ -79,7 +79,7 @@ function handlers(driver: "host" | "oci"): void {
     }
   });
 
-  test("950-4 a container that was ready and starts again is not, nor is one that ends before it has started", async () => {
+  test("950-4 a restarted container is not started and not ready, and neither is one that exits before its probe succeeds", async () => {
     const { node, exec } = host;
     // It takes a while to end: long enough to see what is written meanwhile.
     const script = "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done";

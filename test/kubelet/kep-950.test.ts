@@ -2,12 +2,12 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
-import type { Pod } from "../../src/api/objects.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
 import { createSelfSigned } from "../../src/lib/x509/self-signed.ts";
-import { probed, shell, untilTold, useRuntimeNode } from "../support/runtime-node.ts";
-import { isReady } from "../support/simulated-node.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { probed, shell, untilTold, useRuntimeNode } from "../support/node/runtime-node.ts";
+import { isReady } from "../support/node/simulated-node.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const statusOf = (pod: Pod) => pod.status?.containerStatuses?.[0];
 const isRunning = (pod: Pod) => statusOf(pod)?.state?.running !== undefined;
@@ -119,7 +119,7 @@ describeWithTool("busybox", "KEP-950 startupProbe on real containers", () => {
     expect(statusOf(again)?.lastState?.terminated).toBeDefined();
   });
 
-  test("950-6 a kubelet restart in mid-startup neither calls it started nor resets one that is", async () => {
+  test("950-6 a kubelet restart during startup neither marks a container as started nor resets a started one", async () => {
     const { node, exec } = host;
     const startupProbe = says("startup", onceUp);
     await node.run("midway", { containers: [shell(untilTold, { startupProbe })] });
@@ -135,7 +135,7 @@ describeWithTool("busybox", "KEP-950 startupProbe on real containers", () => {
       node.kill();
       const before = await Promise.all([midway, settled].map(timesAsked));
       await node.start();
-      // The longer word: one may have been under way when the kubelet was killed.
+      // More than one: an event may have been in progress when the kubelet was killed.
       const enough = 2 * "readiness\n".length;
       await expect.poll(() => timesAsked(midway)).toBeGreaterThan((before[0] ?? 0) + enough);
       await expect.poll(() => timesAsked(settled)).toBeGreaterThan((before[1] ?? 0) + enough);
@@ -153,14 +153,14 @@ describeWithTool("busybox", "KEP-950 startupProbe on real containers", () => {
     });
   });
 
-  test("950-7 a sidecar is asked at its own port by its name, and the others wait until it has started", async () => {
+  test("950-7 a sidecar is probed at its named port, and other containers wait until it has started", async () => {
     const { node, exec } = host;
     const asking = { httpGet: { port: "admin", path: "/index.html" } };
     const ports = [{ name: "admin", containerPort: 9901 }];
     const serving = "until [ -e /tmp/go ]; do sleep 0.1; done; exec httpd -f -p 9901 -h /srv";
     await node.run("beside", {
       initContainers: [probed(asking, serving, { name: "side", restartPolicy: "Always", ports })],
-      // Of the same name, and nobody there.
+      // The same host name, where nothing listens.
       containers: [shell(untilTold, { ports: [{ name: "admin", containerPort: 9902 }] })],
     });
     const failed = await node.untilEvent("beside", /^Startup probe failed: Get "http:\/\/[\d.]+:9901\//);
@@ -190,6 +190,23 @@ describeWithTool("busybox", "KEP-950 startupProbe on real containers", () => {
     expect((await exec(pod, "cat /tmp/asked")).split("\n")[0]).toBe("startup");
   });
 
+  test("950-9 an exhausted startup budget kills the container while its postStart hook runs", async () => {
+    const { node } = host;
+    const postStart = { exec: { command: ["sh", "-c", "sleep 600"] } };
+    const startupProbe = { ...says("startup", "false"), failureThreshold: 2 };
+    const listening = "trap 'exit 3' TERM; while :; do sleep 0.1; done";
+    await node.run("hook-hangs", {
+      containers: [shell(listening, { lifecycle: { postStart }, startupProbe })],
+    });
+    const restarted = await node.until("hook-hangs", hasRestarted);
+    expect(statusOf(restarted)?.lastState?.terminated?.exitCode).toBe(3);
+    const events = await node.events("hook-hangs");
+    const messages = events.filter(({ reason }) => reason === "Killing").map(({ message }) => message);
+    expect(messages).toEqual(["Container c failed startup probe, will be restarted"]);
+    expect(events.map(({ reason }) => reason)).not.toContain("FailedPostStartHook");
+    await node.client.delete("pods", { namespace: "default", name: "hook-hangs" }, { gracePeriodSeconds: 1 });
+  });
+
   test("950-7 a probe's own grace period, for a container that does not listen", async () => {
     const { node, exec } = host;
     const deaf = `echo > /tmp/up; trap '' TERM; while :; do sleep 0.1; done`;
@@ -213,7 +230,7 @@ describeWithTool("busybox", "KEP-950 startupProbe on real containers", () => {
     await node.client.delete("pods", { namespace: "default", name: "deaf" }, { gracePeriodSeconds: 1 });
   });
 
-  test("950-7 HTTPS with a certificate that nobody has signed, headers, and the probes' own name", async () => {
+  test("950-7 HTTPS with a self-signed certificate, headers, and the user agent of probes", async () => {
     const { node } = host;
     const seen = new Set<string | undefined>();
     const pair = createSelfSigned({

@@ -1,13 +1,16 @@
-import { beforeAll, expect, test } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
-import { createKubectl, type Kubectl, type KubectlTool } from "../support/kubectl.ts";
-import { isReady, useSimulatedNode } from "../support/simulated-node.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import {
+  createKubectl,
+  describeEachKubectl,
+  type Kubectl,
+  type KubectlTool,
+} from "../support/kubectl/kubectl.ts";
+import { isReady, useSimulatedNode } from "../support/node/simulated-node.ts";
 
 const host = useSimulatedNode();
 
-describeWithTool("kubectl", "kubectl 1.36 describe", () => suite("kubectl"));
-describeWithTool("kubectl-older", "kubectl 1.32 describe", () => suite("kubectl-older"));
+describe("kubectl describe", () => describeEachKubectl(suite));
 
 function suite(tool: KubectlTool): void {
   let kubectl: Kubectl;
@@ -52,7 +55,7 @@ function suite(tool: KubectlTool): void {
     expect(text).toMatch(/\n Normal Created \S+ kubelet .*\n Normal Started \S+ kubelet /);
   });
 
-  test("a pod that does not start says why, in its containers, conditions and events", async () => {
+  test("a pod that does not start shows the reason in its containers, conditions and events", async () => {
     const name = `ill-${tool}`;
     const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "nowhere", key: "x" } } }];
     await host.node.run(name, { containers: [{ name: "c", image: "web:1", env }] });
@@ -67,9 +70,9 @@ function suite(tool: KubectlTool): void {
     );
   });
 
-  test("950-3 a startup probe that fails: what it asks, what it said, and that it had the container killed", async () => {
+  test("950-3 a failing startup probe is shown with its handler, its last failure and the restart of the container", async () => {
     const name = `slow-${tool}`;
-    // Nobody listens there.
+    // Nothing listens on this port.
     const tcpSocket = { host: "127.0.0.1", port: 1 };
     // Longer than the refusal takes on a machine that is held up.
     const startupProbe = { tcpSocket, periodSeconds: 1, timeoutSeconds: 30, failureThreshold: 2 };

@@ -2,11 +2,12 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Pod } from "../../src/api/objects.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
 import { cgroupDirs, controllerDir, detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
-import { containerIdOf, shell, untilTold, useRuntimeNode } from "../support/runtime-node.ts";
-import { isReady } from "../support/simulated-node.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { describeEachDriver } from "../support/cri/cri-drivers.ts";
+import { containerIdOf, shell, untilTold, useRuntimeNode } from "../support/node/runtime-node.ts";
+import { isReady } from "../support/node/simulated-node.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const layout = detectCgroupLayout();
 const version = layout.kind === "v2" ? 2 : 1;
@@ -23,8 +24,7 @@ function canMakeCgroups(): boolean {
 }
 
 describe.skipIf(!canMakeCgroups())("cgroups of pods (skipped where none can be made)", () => {
-  describeWithTool("busybox", "with the driver host", () => suite("host"));
-  describeWithTool("runc", "with the driver oci", () => suite("oci"));
+  describeWithTool("busybox", "and busybox", () => describeEachDriver(suite));
 });
 
 function suite(driver: "host" | "oci"): void {
@@ -84,7 +84,7 @@ function suite(driver: "host" | "oci"): void {
     }
   });
 
-  test("more than its memory: the container ends as OOMKilled, and the pod beside it goes on", async () => {
+  test("a container that exceeds its memory limit is OOMKilled, and another pod keeps running", async () => {
     const calm = await start("calm", { limits: { memory: "32Mi" } });
     await host.node.run("greedy", {
       restartPolicy: "Never",
@@ -102,7 +102,7 @@ function suite(driver: "host" | "oci"): void {
     expect(containerIdOf(await host.node.until("calm", isReady))).toBe(containerIdOf(calm));
   });
 
-  test("a kubelet that starts anew finds them, and removes those of pods that were deleted meanwhile", async () => {
+  test("a restarted kubelet finds the cgroups and removes those of pods that were deleted while it was stopped", async () => {
     const pod = await start("left", {});
     const cgroup = (await cgroupOf(pod, "besteffort")) ?? "";
     await host.node.stop();

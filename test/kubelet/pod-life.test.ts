@@ -2,18 +2,19 @@ import { mkdirSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
-import type { Pod } from "../../src/api/objects.ts";
-import { useRecords } from "../support/records.ts";
-import { containerIdOf, shell, untilTold, useRuntimeNode } from "../support/runtime-node.ts";
-import { isReady } from "../support/simulated-node.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makePod, userPod } from "../support/manifests/pod.ts";
+import { useRecords } from "../support/node/records.ts";
+import { containerIdOf, shell, untilTold, useRuntimeNode } from "../support/node/runtime-node.ts";
+import { isReady } from "../support/node/simulated-node.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 const statusOf = (pod: Pod) => pod.status?.containerStatuses?.[0];
 const phaseIs = (phase: string) => (pod: Pod) => pod.status?.phase === phase;
 
-describeWithTool("busybox", "a pod's life on our runtime, as its phase and conditions tell", () => {
+describeWithTool("busybox", "phase and conditions of a pod on our runtime", () => {
   const { mount, volume } = useRecords();
   const staticPodPath = join(temporaryFolder(), "static");
   mkdirSync(staticPodPath);
@@ -60,7 +61,7 @@ describeWithTool("busybox", "a pod's life on our runtime, as its phase and condi
     );
   });
 
-  test("a container that does not listen has its grace period, and then ends", async () => {
+  test("a container that ignores SIGTERM is killed after its grace period", async () => {
     const { node } = host;
     // Ready once it does not listen any more.
     const readinessProbe = { exec: { command: ["cat", "/deaf"] }, periodSeconds: 1, timeoutSeconds: 10 };
@@ -79,7 +80,7 @@ describeWithTool("busybox", "a pod's life on our runtime, as its phase and condi
     await history.stop();
   });
 
-  test("activeDeadlineSeconds ends the pod, and says why", async () => {
+  test("activeDeadlineSeconds fails the pod with reason and message", async () => {
     const { node } = host;
     await node.run("overdue", { containers: [shell(untilTold)] });
     await node.until("overdue", isReady);
@@ -98,7 +99,7 @@ describeWithTool("busybox", "a pod's life on our runtime, as its phase and condi
     expect(took - Date.parse(pod.status?.startTime ?? "")).toBeGreaterThanOrEqual(2_000);
   });
 
-  test("readiness gates: ready when the containers are and somebody else says so too", async () => {
+  test("readiness gates: a pod is ready when its containers are and the gate conditions are true", async () => {
     const { node } = host;
     const gate = "example.com/attached";
     await node.run("gated", { readinessGates: [{ conditionType: gate }], containers: [shell(untilTold)] });
@@ -125,7 +126,7 @@ describeWithTool("busybox", "a pod's life on our runtime, as its phase and condi
     await node.until("gated", (pod) => !isReady(pod));
   });
 
-  test("a runtime class whose handler the runtime does not have keeps the pod waiting, with the reason", async () => {
+  test("a runtime class with an unknown handler keeps the pod waiting, with the reason", async () => {
     const { node } = host;
     await node.client.create("runtimeclasses", {
       apiVersion: "node.k8s.io/v1",
@@ -143,18 +144,13 @@ describeWithTool("busybox", "a pod's life on our runtime, as its phase and condi
     expect(pod.status?.phase).toBe("Pending");
   });
 
-  test("a static pod: its mirror comes, comes back, follows the file and goes with it", async () => {
+  test("a static pod's mirror is created, restored, updated with the file and deleted with it", async () => {
     const { node, runtime, exec } = host;
     const file = join(staticPodPath, "web.yaml");
     const name = "static-web-node-1";
     async function writePod(word: string): Promise<void> {
       const container = shell(untilTold, { env: [{ name: "WORD", value: word }] });
-      const pod = {
-        apiVersion: "v1",
-        kind: "Pod",
-        metadata: { name: "static-web" },
-        spec: { terminationGracePeriodSeconds: 1, containers: [container] },
-      };
+      const pod = makePod("static-web", { ...userPod, containers: [container] });
       await writeFile(`${staticPodPath}/.web.yaml`, JSON.stringify(pod));
       await rename(`${staticPodPath}/.web.yaml`, file);
     }

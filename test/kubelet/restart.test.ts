@@ -1,24 +1,27 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, type TestContext, test } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
-import type { Pod } from "../../src/api/objects.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
-import { createStartupNotes } from "../../src/kubelet/container/startup-notes.ts";
+import { createStartupCheckpoints } from "../../src/kubelet/model/startup-checkpoints.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import type { SimulationRule } from "../../src/simulated/script/rules.ts";
+import type { SimulationRule } from "../../src/simulated/scripts/rules.ts";
 import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { startTestServer } from "../support/api-server.ts";
-import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
-import { runKindling } from "../support/run-kindling.ts";
-import { isReady } from "../support/simulated-node.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { rounds } from "../support/fuzz/rounds.ts";
+import { makeConfigMap } from "../support/manifests/config-map.ts";
+import { type KubeletNode, startKubeletNode } from "../support/node/kubelet-node.ts";
+import { isReady } from "../support/node/simulated-node.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
+import { startTestServer } from "../support/servers/api-server.ts";
+import { canMount } from "./volume/volumes-on-machine.ts";
 
 const directory = temporaryFolder();
 const closing: (() => Promise<void>)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
 
-/** Every step takes a moment, so that there are moments in which to be killed. */
+/** Each step is delayed, so that kills hit every step. */
 const slowSteps: SimulationRule[] = [
   { sandbox: { delayMs: 60 }, container: { startDelayMs: 25 } },
   { match: { container: "init-*" }, container: { startDelayMs: 25, exit: { code: 0, afterMs: 40 } } },
@@ -38,7 +41,7 @@ const spec = {
     volumeMounts: ["memory", "disk", "settings"].map((volume) => ({ name: volume, mountPath: `/${volume}` })),
   })),
   volumes: [
-    { name: "memory", emptyDir: { medium: "Memory" } },
+    { name: "memory", emptyDir: canMount() ? { medium: "Memory" } : {} },
     { name: "disk", emptyDir: {} },
     { name: "settings", configMap: { name: "settings" } },
   ],
@@ -55,12 +58,7 @@ async function startSimulated(script: readonly SimulationRule[], listen?: string
 }
 
 function makeSettings({ client }: Pick<KubeletNode, "client">) {
-  return client.create("configmaps", {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "settings", namespace: "default" },
-    data: { colour: "blue" },
-  });
+  return client.create("configmaps", makeConfigMap("settings", { data: { colour: "blue" } }));
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -100,9 +98,10 @@ async function expectNothingLeft(
 }
 
 describe("a kubelet that is restarted loses nothing", () => {
-  // Each of the hundred takes as long as a kubelet takes to start, beside four other tests.
+  const maxKills = rounds(10);
+  // Each kill takes as long as a kubelet takes to start, beside four other tests.
   const timeout = 300_000;
-  test.concurrent("killed 100 times at random moments: nothing starts twice, sticks or leaks", {
+  test.concurrent(`after ${maxKills} kills at random times no container has started twice, no pod hangs and nothing leaks`, {
     timeout,
   }, async (context) => {
     const simulated = await startSimulated(slowSteps);
@@ -112,7 +111,7 @@ describe("a kubelet that is restarted loses nothing", () => {
     await makeSettings(node);
     const alive: Pod[] = [];
     const deleted: Pod[] = [];
-    for (let kills = 0; kills < 100; kills++) {
+    for (let kills = 0; kills < maxKills; kills++) {
       if (kills % 3 === 0) alive.push(await node.run(`pod-${kills}`, spec));
       if (kills % 9 === 8) {
         const [pod] = alive.splice(Math.floor(Math.random() * alive.length), 1);
@@ -144,7 +143,7 @@ describe("a kubelet that is restarted loses nothing", () => {
     const dataDir = join(directory, "killed");
     const simulated = await startSimulated(slowSteps, endpoint);
     const server = await startTestServer();
-    // A node without a kubelet of its own: that is the process.
+    // A node without a kubelet in this process: the kubelet is a separate process.
     const node = await startKubeletNode({ cri: simulated.client, server, name: "killed" });
     await node.stop();
     closing.push(async () => {
@@ -180,7 +179,7 @@ describe("a kubelet that is restarted loses nothing", () => {
     expect(await last.exit).toBe(0);
   });
 
-  test.concurrent("a crash loop's back-off goes on where it was", async () => {
+  test.concurrent("a crash loop's back-off continues after a restart of the kubelet", async () => {
     const simulated = await startSimulated([
       { match: { container: "crashing" }, container: { exit: { code: 1, times: 2 } } },
     ]);
@@ -203,7 +202,7 @@ describe("a kubelet that is restarted loses nothing", () => {
     const back = await node.until("looping", isReady, 60_000);
     await history.stop();
     expect(statusOf(back)?.restartCount).toBe(2);
-    // Neither begun anew nor made longer.
+    // Neither restarted nor extended.
     const said = history.versions.flatMap((pod) => statusOf(pod)?.state?.waiting?.message ?? []);
     expect(said.filter((text) => text !== message)).toEqual([]);
     const ended = Date.parse(statusOf(back)?.lastState?.terminated?.finishedAt ?? "");
@@ -222,8 +221,8 @@ describe("a kubelet that is restarted loses nothing", () => {
     });
     await expect.poll(() => execs.length).toBeGreaterThan(0);
     const [first = ""] = execs;
-    const notes = createStartupNotes({ dataDirectory: node.dataDir, logger: silentLogger });
-    const failures = () => notes.startupFailures(metadata.uid ?? "", first);
+    const checkpoints = createStartupCheckpoints({ dataDirectory: node.dataDir, logger: silentLogger });
+    const failures = () => checkpoints.startupFailures(metadata.uid ?? "", first);
     await expect.poll(() => failures()).toBeGreaterThanOrEqual(2);
     node.kill();
     execs.length = 0;
@@ -234,7 +233,7 @@ describe("a kubelet that is restarted loses nothing", () => {
     await expect.poll(() => failures()).toBe(0);
   });
 
-  test.concurrent("what its probes found goes on: a pod that is ready stays so", async ({ expect }) => {
+  test.concurrent("probe results survive: a pod that is ready stays ready", async ({ expect }) => {
     const simulated = await startSimulated([]);
     const execs: string[] = [];
     const node = await startKubeletNode({ cri: noteExecs(simulated, execs) });

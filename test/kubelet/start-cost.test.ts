@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { conditionOf } from "../../src/api/conditions.ts";
-import type { Pod } from "../../src/api/objects.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { type SimulatedRuntime, startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { type KubeletNode, startKubeletNode } from "../support/kubelet-node.ts";
+import { type KubeletNode, startKubeletNode } from "../support/node/kubelet-node.ts";
 
 const isReady = (pod: Pod) => conditionOf(pod, "Ready")?.status === "True";
 const calls: string[] = [];
@@ -33,7 +33,7 @@ afterAll(async () => {
   await simulated?.close();
 });
 
-test("a start asks the runtime for what it needs, and no more", async () => {
+test("a pod start sends only the necessary requests to the runtime", async () => {
   const containers = ["a", "b"].map((name) => ({ name, image: "web:1" }));
   calls.length = 0;
   await node.run("cheap", { containers, dnsPolicy: "ClusterFirst" });
@@ -55,7 +55,7 @@ test("a start asks the runtime for what it needs, and no more", async () => {
   expect(calls.filter((name) => ofStatus.includes(name)).length).toBeLessThanOrEqual(3);
 });
 
-test("what was changed to fit a sandbox is said once, and not again for each container", async () => {
+test("an adjusted setting is reported once for the sandbox, not for each container", async () => {
   const events = async () =>
     (await node.events("cheap")).filter(({ reason }) => reason === "MissingClusterDNS");
   await expect.poll(events).toMatchObject([{ message: expect.stringContaining("ClusterDNS") }]);

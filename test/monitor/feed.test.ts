@@ -12,13 +12,15 @@ import type {
   PodView,
   StatefulSetView,
 } from "../../src/monitor/feed/feed-message.ts";
-import { createMonitor } from "../../src/monitor/monitor.ts";
 import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
+import { createMonitor } from "../../src/monitor/tracking/monitor.ts";
 import { createMemoryStore } from "../../src/store/local/memory-store.ts";
-import { useWorkloadCluster } from "../support/workload-cluster.ts";
+import { useCluster } from "../support/cluster/use-cluster.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { makeStatefulSet } from "../support/manifests/workload.ts";
 
 // The API server reaches the kubelet by the node's address.
-const cluster = useWorkloadCluster({ kubelet: { config: { address: "0.0.0.0" } } });
+const cluster = useCluster({ kubelet: { config: { address: "0.0.0.0" } } });
 const stopping = new AbortController();
 let running: Promise<unknown>;
 let server: MonitorServer;
@@ -33,7 +35,7 @@ beforeAll(async () => {
     ...deps,
     listen: { host: "127.0.0.1", port: 0 },
     parts: {
-      follow: feed.follow,
+      subscribe: feed.subscribe,
       scrape: () => ({ contentType: "text/plain", body: "" }),
       report: () => ({}),
     },
@@ -81,28 +83,18 @@ async function look() {
     feed: () => feed,
     pod: (name: string) => [...pods.values()].find((view) => view.name === name),
     set: (name: string) => sets.get(`default/${name}`),
-    /** Every view of the pod, in their order. */
+    /** Views of the pod in order. */
     history: (name: string) =>
       messages.flatMap(({ starting = [] }) => starting.filter((view) => view.name === name)),
     stop: () => request.destroy(),
   };
 }
 
-const podOf = (name: string, container: object = {}, spec: object = {}) => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name, namespace: "default" },
-  spec: {
-    terminationGracePeriodSeconds: 0,
-    automountServiceAccountToken: false,
-    containers: [{ name: "c", image: "web:1", ...container }],
-    ...spec,
-  },
-});
+/** Fields of pods that are deleted at once. */
+const atOnce = { terminationGracePeriodSeconds: 0 };
 
-test("a pod from pending to finished, with its pull on the way", async () => {
-  const rules = cluster.nodes[0]?.simulated.rules;
-  const rule = rules?.add({
+test("follows a pod from Pending to finished, with its pull", async () => {
+  cluster.given({
     match: { image: "big:1" },
     pull: { sizeBytes: 40 * 2 ** 20, layers: 4, bytesPerSecond: 5 * 2 ** 20 },
   });
@@ -115,7 +107,10 @@ test("a pod from pending to finished, with its pull on the way", async () => {
     slos: [],
   });
   await expect.poll(() => page.feed().nodes).toMatchObject([{ name: "node-1", ready: true }]);
-  await cluster.client.create("pods", podOf("big", { image: "big:1", imagePullPolicy: "Always" }));
+  await cluster.client.create(
+    "pods",
+    makePod("big", { ...atOnce, container: { image: "big:1", imagePullPolicy: "Always" } }),
+  );
   const pulling = () => page.history("big").find(({ pulls: [pull] }) => pull?.layers.length === 4);
   await expect.poll(pulling).toMatchObject({
     namespace: "default",
@@ -138,23 +133,21 @@ test("a pod from pending to finished, with its pull on the way", async () => {
   expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
   await expect.poll(() => page.feed().events?.map(({ reason }) => reason)).toContain("Pulled");
   await expect.poll(() => page.feed().nodes).toMatchObject([{ name: "node-1", pods: 1, starting: 0 }]);
-  // Whoever comes later finds it in the snapshot.
+  // Later subscribers find it in the snapshot.
   const later = await look();
   expect(later.feed()).toMatchObject({
     cluster: { version: expect.stringMatching(/^v1\./) },
     finished: [{ name: "big" }],
   });
-  if (rule) rules?.remove(rule);
   page.stop();
   later.stop();
 });
 
 test("a startup probe's failures against its budget", async () => {
-  const rules = cluster.nodes[0]?.simulated.rules;
-  const rule = rules?.add({ match: { pod: "slow" }, container: { exec: () => ({ exitCode: 1 }) } });
+  cluster.given({ match: { pod: "slow" }, container: { exec: () => ({ exitCode: 1 }) } });
   const page = await look();
   const startupProbe = { exec: { command: ["up"] }, periodSeconds: 1, failureThreshold: 60 };
-  await cluster.client.create("pods", podOf("slow", { startupProbe }));
+  await cluster.client.create("pods", makePod("slow", { ...atOnce, container: { startupProbe } }));
   await expect.poll(() => page.pod("slow")?.probes[0]?.failures).toBeGreaterThan(1);
   expect(page.pod("slow")).toMatchObject({
     stage: "starting",
@@ -162,14 +155,16 @@ test("a startup probe's failures against its budget", async () => {
   });
   await cluster.client.delete("pods", { namespace: "default", name: "slow" });
   await expect.poll(() => page.pod("slow")).toBeUndefined();
-  if (rule) rules?.remove(rule);
   page.stop();
 });
 
-test("words of a pod arrive as they are, and as nothing but words", async () => {
+test("text of a pod is sent unchanged, as text", async () => {
   const nasty = '"},"kind":"snapshot"}\n\ndata: {}</script><img src=x onerror=alert(1)>\u2028\u202e\0';
   const page = await look();
-  const pod = await cluster.client.create("pods", podOf("nasty", {}, { schedulerName: "nobody" }));
+  const pod = await cluster.client.create(
+    "pods",
+    makePod("nasty", { ...atOnce, schedulerName: "no-scheduler" }),
+  );
   await cluster.client.create("events", {
     apiVersion: "v1",
     kind: "Event",
@@ -191,38 +186,27 @@ test("words of a pod arrive as they are, and as nothing but words", async () => 
   page.stop();
 });
 
-test("a StatefulSet: its ordinals, what holds its rollout up, and its end", async () => {
+test("a StatefulSet: its ordinals, its blocking pod and its deletion", async () => {
   const page = await look();
-  const rules = cluster.nodes[0]?.simulated.rules;
-  const rule = rules?.add({ match: { image: "broken:2" }, pull: { failure: { kind: "notFound" } } });
-  const labels = { app: "db" };
-  const template = (image: string, more: object = {}) => ({
-    metadata: { labels },
-    spec: { ...podOf("x", { image, ...more }).spec },
-  });
-  await cluster.client.create("statefulsets", {
-    apiVersion: "apps/v1",
-    kind: "StatefulSet",
-    metadata: { name: "db", namespace: "default" },
-    spec: { replicas: 2, serviceName: "db", selector: { matchLabels: labels }, template: template("web:1") },
-  });
+  cluster.given({ match: { image: "broken:2" }, pull: { failure: { kind: "notFound" } } });
+  await cluster.client.create("statefulsets", makeStatefulSet("db", { replicas: 2, pod: atOnce }));
   const healths = () => page.set("db")?.ordinals.map(({ health }) => health);
   await expect.poll(healths).toEqual(["ready", "ready"]);
   expect(page.set("db")).toMatchObject({ strategy: "RollingUpdate", replicas: 2 });
-  await expect.poll(() => page.set("db")?.holdUp).toBeUndefined();
-  const body = { spec: { template: template("broken:2", { imagePullPolicy: "Always" }) } };
+  await expect.poll(() => page.set("db")?.blockedBy).toBeUndefined();
+  const container = { name: "c", image: "broken:2", imagePullPolicy: "Always" };
+  const body = { spec: { template: { spec: { containers: [container] } } } };
   await cluster.client.patch(
     "statefulsets",
     { namespace: "default", name: "db" },
     { patch: { kind: "merge", body } },
   );
   await expect.poll(healths).toEqual(["ready", "failing"]);
-  await expect.poll(() => page.set("db")?.holdUp).toMatch(/^db-1: .*broken:2/);
+  await expect.poll(() => page.set("db")?.blockedBy).toMatch(/^db-1: .*broken:2/);
   const [first, second] = page.set("db")?.ordinals ?? [];
   expect(first?.revision).not.toBe(second?.revision);
   expect(second?.revision).toBe(page.set("db")?.updateRevision);
   await cluster.client.delete("statefulsets", { namespace: "default", name: "db" });
   await expect.poll(() => page.set("db")).toBeUndefined();
-  if (rule) rules?.remove(rule);
   page.stop();
 });

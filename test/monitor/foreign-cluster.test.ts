@@ -2,12 +2,14 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import type { KubeObject } from "../../src/api/objects.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { type KindlingRun, runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import type { KubeObject } from "../../src/api/meta/objects.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { makeStatefulSet } from "../support/manifests/workload.ts";
+import { type KindlingRun, runKindling } from "../support/programs/run-kindling.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
-// `kindling monitor` as somebody else's cluster sees it: a service account with the ClusterRole that is shipped.
+// `kindling monitor` in an external cluster: a service account with the ClusterRole that is shipped.
 const folder = temporaryFolder();
 const account = "/api/v1/namespaces/kindling-monitor/serviceaccounts/kindling-monitor";
 const rolePath = "/apis/rbac.authorization.k8s.io/v1/clusterroles/kindling-monitor";
@@ -63,18 +65,9 @@ async function startMonitor(listen: string, name: string) {
   return { run, url };
 }
 
-const pod = (name: string) => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name, namespace: "default" },
-  spec: {
-    nodeName: "node-1",
-    automountServiceAccountToken: false,
-    containers: [{ name: "c", image: "web:1" }],
-  },
-});
+const pod = (name: string) => makePod(name, { nodeName: "node-1" });
 
-/** As a kubelet would, now. */
+/** Writes the status as a kubelet does, with the current time. */
 async function setReady(name: string): Promise<void> {
   const path = `/api/v1/namespaces/default/pods/${name}`;
   const object = await api.json("GET", path);
@@ -90,20 +83,10 @@ async function countOf(url: string, metric: string): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-test("with the ClusterRole that is shipped everything works, and nothing is said to be missing", async () => {
+test("with the shipped ClusterRole everything works and no missing permission is reported", async () => {
   await api.json("POST", "/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" } });
-  const labels = { app: "db" };
-  await api.json("POST", "/apis/apps/v1/namespaces/default/statefulsets", {
-    apiVersion: "apps/v1",
-    kind: "StatefulSet",
-    metadata: { name: "db", namespace: "default" },
-    spec: {
-      serviceName: "db",
-      replicas: 0,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "web:1" }] } },
-    },
-  });
+  const statefulSets = "/apis/apps/v1/namespaces/default/statefulsets";
+  await api.json("POST", statefulSets, makeStatefulSet("db", { replicas: 0 }));
   const { run, url } = await startMonitor("127.0.0.1:0", "all");
   await expect.poll(() => run.output.stderr).toContain("watching how pods start");
   await api.json("POST", "/api/v1/namespaces/default/pods", pod("web"));
@@ -120,7 +103,7 @@ test("with the ClusterRole that is shipped everything works, and nothing is said
     note: 'MountVolume.SetUp failed for volume "v" : secret "absent" not found',
     regarding: { apiVersion: "v1", kind: "Pod", namespace: "default", name: "web", uid: await uidOf("web") },
   });
-  // Told through events.k8s.io alone: the older fields of it are empty.
+  // Written through events.k8s.io alone: its deprecated fields are empty.
   await expect.poll(() => countOf(url, "kindling_pod_user_errors_total")).toBe(1);
   await api.json("POST", "/api/v1/namespaces/default/pods", pod("other"));
   await setReady("other");
@@ -146,7 +129,7 @@ async function uidOf(name: string): Promise<string> {
   return metadata.uid ?? "";
 }
 
-test("elsewhere than on loopback it can have callers reviewed", async () => {
+test("on other addresses than loopback it can review callers", async () => {
   const { run, url } = await startMonitor("0.0.0.0:0", "reviews");
   await expect.poll(() => run.output.stderr).toContain("watching how pods start");
   expect(run.output.stderr).not.toMatch(/may not|forbidden/i);
@@ -161,12 +144,12 @@ test("elsewhere than on loopback it can have callers reviewed", async () => {
         .on("error", reject)
         .end();
     });
-  // The monitor's own account is known, and may not look; nobody's token is not known.
+  // The monitor's own account is authenticated but not authorized; an invalid token is not authenticated.
   expect(await ask(await requestToken(account))).toBe(403);
   expect(await ask("nobodys-token")).toBe(401);
 });
 
-test("a right that is missing is named with what it costs, and once it is granted all goes on", async () => {
+test("a missing permission is named with its consequence, and the monitor continues when it is granted", async () => {
   const without = (resource: string) =>
     role.rules.map((rule) => ({ ...rule, resources: rule.resources?.filter((name) => name !== resource) }));
   const rules = without("pods").filter(({ resources }) => resources?.length);
@@ -176,10 +159,10 @@ test("a right that is missing is named with what it costs, and once it is grante
   await expect
     .poll(() => run.output.stderr)
     .toContain(
-      "the monitor may not list and watch pods in the whole cluster, so nothing is measured: " +
-        "give its user the ClusterRole of examples/prometheus/cluster-role.yaml",
+      "the monitor is not allowed to list and watch pods in all namespaces, so nothing is measured; " +
+        "bind its user to the ClusterRole in examples/prometheus/cluster-role.yaml",
     );
-  expect(run.output.stderr).not.toContain("may not list and watch nodes");
+  expect(run.output.stderr).not.toContain("not allowed to list and watch nodes");
   await api.json("PUT", rolePath, { ...role, metadata });
   await expect.poll(() => run.output.stderr, { timeout: 60_000 }).toContain("watching how pods start");
   await api.json("POST", "/api/v1/namespaces/default/pods", pod("late"));

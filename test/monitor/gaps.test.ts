@@ -1,19 +1,20 @@
 import { afterEach, expect, test } from "vitest";
-import type { Pod } from "../../src/api/objects.ts";
-import { expired } from "../../src/api/status-error.ts";
-import type { Client } from "../../src/client/client.ts";
-import { loadKubeconfig } from "../../src/client/cluster-access.ts";
-import { createClient } from "../../src/client/create-client.ts";
-import { createHttpTransport } from "../../src/client/http-transport.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import { expired } from "../../src/api/meta/status-error.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { createClient } from "../../src/client/api/create-client.ts";
+import { loadKubeconfig } from "../../src/client/kubeconfig/cluster-access.ts";
+import { createHttpTransport } from "../../src/client/transport/http-transport.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { createLogger, silentLogger } from "../../src/lib/logger.ts";
-import { createClusterClock } from "../../src/monitor/foreign/cluster-clock.ts";
+import { createClusterClock } from "../../src/monitor/external-cluster/cluster-clock.ts";
 import type { StartSignal } from "../../src/monitor/measure/start-signal.ts";
-import { createMonitor } from "../../src/monitor/monitor.ts";
+import { createMonitor } from "../../src/monitor/tracking/monitor.ts";
 import { createMemoryStore } from "../../src/store/local/memory-store.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { ownPort } from "../support/own-share.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { ownPort } from "../support/network/own-share.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -25,7 +26,7 @@ async function connect(
   clock = createClusterClock({ clock: systemClock, logger: silentLogger }),
 ) {
   const access = await loadKubeconfig(api.kubeconfig);
-  const client = createClient({ transport: clock.listenTo(createHttpTransport({ access })) });
+  const client = createClient({ transport: clock.observe(createHttpTransport({ access })) });
   closing.push(client.close);
   return client;
 }
@@ -42,8 +43,8 @@ async function watch(
     store: createMemoryStore(),
     options: { stuckAfterSeconds: 300, chosenLabels: [], chosenAnnotations: [] },
   });
-  const told: StartSignal[] = [];
-  monitor.onSignal((signal) => told.push(signal));
+  const signals: StartSignal[] = [];
+  monitor.onSignal((signal) => signals.push(signal));
   const stopping = new AbortController();
   const running = monitor.run(stopping.signal);
   closing.push(() => {
@@ -54,7 +55,7 @@ async function watch(
   return {
     monitor,
     of: (name: string) =>
-      told
+      signals
         .filter(({ start }) => start.pod.name === name)
         .map((signal) => (signal.kind === "unknown" ? `unknown ${signal.what}` : signal.kind)),
   };
@@ -62,18 +63,9 @@ async function watch(
 
 const pods = "/api/v1/namespaces/default/pods";
 const createPod = (api: TestServer, name: string) =>
-  api.json("POST", pods, {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name, namespace: "default" },
-    spec: {
-      nodeName: "far",
-      automountServiceAccountToken: false,
-      containers: [{ name: "c", image: "web:1" }],
-    },
-  });
+  api.json("POST", pods, makePod(name, { nodeName: "far" }));
 
-/** As a kubelet would, now. */
+/** Writes the status as a kubelet does, with the current time. */
 async function setReady(
   api: TestServer,
   name: string,
@@ -85,7 +77,7 @@ async function setReady(
   await api.json("PUT", `${pods}/${name}/status`, { ...object, status: { phase: "Running", conditions } });
 }
 
-/** A client whose watches of pods can be made blind, and then told that the past is forgotten. */
+/** A client whose pod watches can be silenced, and then expired. */
 function forgetful(client: Client) {
   let blind = new AbortController();
   let forget = () => {};
@@ -117,7 +109,7 @@ function forgetful(client: Client) {
   };
 }
 
-test("3085-12: a past that the server has forgotten (410): what was missed is unknown, what comes later is told", async () => {
+test("3085-12: after an expired watch (410) missed starts are unknown and later ones are reported", async () => {
   const api = await startTestServer();
   closing.push(api.close);
   const { client, blind, expire } = forgetful(await connect(api));
@@ -140,17 +132,32 @@ test("3085-12: a past that the server has forgotten (410): what was missed is un
   expect(of("later")).toContain("sandbox");
 });
 
-test("3085-12: a server that is away and comes back: nothing is told twice, and what comes after is told", async () => {
+test("3085-16: a pod that became ready and was deleted in a gap is not an abandoned start", async () => {
+  const api = await startTestServer();
+  closing.push(api.close);
+  const { client, blind, expire } = forgetful(await connect(api));
+  const { of, monitor } = await watch(client);
+  await createPod(api, "short");
+  await expect.poll(() => [...monitor.pods()].length).toBe(1);
+  blind();
+  await setReady(api, "short");
+  await api.json("DELETE", `${pods}/short?gracePeriodSeconds=0`);
+  expire();
+  await expect.poll(() => of("short")).toContain("unknown ready");
+  expect(of("short")).not.toContain("abandoned");
+});
+
+test("3085-12: after an outage of the API server no start is reported twice and later ones are reported", async () => {
   const dataDir = temporaryFolder();
   const store = { kind: "lmdb" } as const;
-  // A port that nobody else takes while the server is away.
+  // A port that stays free while the server is stopped.
   const port = await ownPort();
   const before = await startTestServer({ dataDir, store, port });
   const { of, monitor } = await watch(await connect(before));
   await createPod(before, "early");
   await setReady(before, "early");
   await expect.poll(() => of("early")).toContain("ready");
-  const told = of("early");
+  const reported = of("early");
   await before.close();
   const after = await startTestServer({ dataDir, store, port });
   closing.push(after.close);
@@ -159,29 +166,32 @@ test("3085-12: a server that is away and comes back: nothing is told twice, and 
   await createPod(after, "late");
   await setReady(after, "late");
   await expect.poll(() => of("late")).toContain("ready");
-  expect(of("early")).toEqual(told);
+  expect(of("early")).toEqual(reported);
 });
 
 test.each([
   ["ten minutes ahead", 600_000],
   ["ten minutes behind", -600_000],
-])("3085-12: this machine's clock is %s: starts are told, and none is stuck for it", async (_, skewMs) => {
-  const api = await startTestServer();
-  closing.push(api.close);
-  const wrong: Clock = { ...systemClock, now: () => systemClock.now() + skewMs };
-  const clock = createClusterClock({ clock: wrong, logger: silentLogger });
-  const client = await connect(api, clock);
-  await client.request("GET", "/version");
-  expect(Math.abs(clock.now() - systemClock.now())).toBeLessThan(60_000);
-  const { of, monitor } = await watch(client, { clock });
-  await createPod(api, "web");
-  await expect.poll(() => [...monitor.starting()]).toMatchObject([{ stuck: false }]);
-  await setReady(api, "web");
-  await expect.poll(() => of("web")).toContain("ready");
-  expect(of("web")).not.toContain("stuck");
-});
+])(
+  "3085-12: this machine's clock is %s: starts are reported, and none counts as stuck because of it",
+  async (_, skewMs) => {
+    const api = await startTestServer();
+    closing.push(api.close);
+    const wrong: Clock = { ...systemClock, now: () => systemClock.now() + skewMs };
+    const clock = createClusterClock({ clock: wrong, logger: silentLogger });
+    const client = await connect(api, clock);
+    await client.request("GET", "/version");
+    expect(Math.abs(clock.now() - systemClock.now())).toBeLessThan(60_000);
+    const { of, monitor } = await watch(client, { clock });
+    await createPod(api, "web");
+    await expect.poll(() => [...monitor.starting()]).toMatchObject([{ stuck: false }]);
+    await setReady(api, "web");
+    await expect.poll(() => of("web")).toContain("ready");
+    expect(of("web")).not.toContain("stuck");
+  },
+);
 
-test("3085-12: kubelets that never write the condition: the start is told, its sandbox is unknown, and the log says why, once", async () => {
+test("3085-12: kubelets that never write the condition: the start is reported, its sandbox is unknown, and the log says why, once", async () => {
   const api = await startTestServer();
   closing.push(api.close);
   const log: string[] = [];

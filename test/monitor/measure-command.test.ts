@@ -1,12 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { formatTime } from "../../src/api/format-time.ts";
-import type { Pod } from "../../src/api/objects.ts";
-import type { Client } from "../../src/client/client.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { type KindlingRun, runKindling } from "../support/run-kindling.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import { formatTime } from "../../src/api/meta/time.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { type KindlingRun, runKindling } from "../support/programs/run-kindling.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 const folder = temporaryFolder();
 let server: TestServer;
@@ -23,7 +24,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-/** `kindling monitor` in a process of its own; resolves once it has looked at all pods. */
+/** `kindling monitor` in a separate process; resolves once it has observed all pods. */
 async function startMonitor() {
   const args = ["--kubeconfig", server.kubeconfig, "--data-dir", `${folder}/data`, "--listen", "127.0.0.1:0"];
   const run = await runKindling(["monitor", ...args]);
@@ -54,17 +55,8 @@ async function setSandbox(status: "True" | "False", agoSeconds: number): Promise
   });
 }
 
-test("3085-12: the command, killed and started again, does not count a sandbox twice nor one made again as the first", async () => {
-  await client.create("pods", {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: "web", namespace: "default" },
-    spec: {
-      nodeName: "far-away",
-      automountServiceAccountToken: false,
-      containers: [{ name: "c", image: "web:1" }],
-    },
-  } as Pod);
+test("3085-12: the command, killed and restarted, counts no sandbox twice and no recreated sandbox as the first", async () => {
+  await client.create("pods", makePod("web", { nodeName: "far-away" }));
   const first = await startMonitor();
   await setSandbox("True", 0);
   await expect.poll(() => first.count("kindling_pod_first_sandbox_seconds_count")).toBe(1);
@@ -80,7 +72,7 @@ test("3085-12: the command, killed and started again, does not count a sandbox t
   expect(await second.run.exit).toBe(0);
 });
 
-test("what is wrong with the configuration is said by field", async () => {
+test("configuration errors name the field", async () => {
   const config = `${folder}/monitor.yaml`;
   await writeFile(config, "stuckAfterSeconds: soon\nchosenLabel: [team]\n");
   const { exit, output } = await runKindling([

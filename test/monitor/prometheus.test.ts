@@ -11,25 +11,25 @@ import { parseMonitorConfiguration } from "../../src/monitor/configuration/monit
 import type { StartSignal } from "../../src/monitor/measure/start-signal.ts";
 import { podStart } from "../../src/monitor/metrics/pod-start.fixture.ts";
 import { createStartMetrics } from "../../src/monitor/metrics/start-metrics.ts";
-import { createTraceExporter } from "../../src/monitor/otlp/trace-exporter.ts";
-import { registerTraceMetrics } from "../../src/monitor/otlp/trace-metrics.ts";
-import { registerSloMetrics } from "../../src/monitor/slo/slo-metrics.ts";
+import { createTraceExporter, registerTraceMetrics } from "../../src/monitor/otlp/trace-exporter.ts";
+import { alwaysAvailable } from "../../src/monitor/slo/always-available.fixture.ts";
+import { registerSloMetrics } from "../../src/monitor/slo/run-slo-tracker.ts";
 import { createSloTracker } from "../../src/monitor/slo/slo-tracker.ts";
-import { type PrometheusServer, startPrometheus } from "../support/prometheus-server.ts";
-import { describeWithTool, toolPath } from "../support/tools.ts";
+import { describeWithTool, toolPath } from "../support/programs/tools.ts";
+import { type PrometheusServer, startPrometheus } from "../support/servers/prometheus-server.ts";
 
 const shipped = resolve("examples/prometheus");
 const read = (name: string) => readFile(join(shipped, name), "utf8");
 
-/** Everything that the monitor measures, with the objectives that are shipped. */
+/** All measurements of the monitor, with the example objectives. */
 async function createMetrics() {
   const clock = systemClock;
   const { objectives, chosenLabels } = parseMonitorConfiguration(await read("monitor.yaml"), "monitor.yaml");
   const metrics = createStartMetrics({ clock, chosen: chosenLabels, podSeries: { limit: 100 } });
-  const slos = createSloTracker({ objectives, clock, starting: () => [] });
+  const slos = createSloTracker({ objectives, clock, starting: () => [], ...alwaysAvailable(clock) });
   registerSloMetrics(metrics, slos);
   const endpoint = "http://127.0.0.1:1/v1/traces";
-  registerTraceMetrics(metrics.small, createTraceExporter({ endpoint, clock, logger: silentLogger }));
+  registerTraceMetrics(metrics.registry, createTraceExporter({ endpoint, clock, logger: silentLogger }));
   return {
     scrape: metrics.scrape,
     observe(signal: StartSignal) {
@@ -57,17 +57,17 @@ function signalsOf(round: number): StartSignal[] {
   });
   const wrong = podStart({ pod: pod("wrong"), userError: "MissingSecret" });
   return [
-    { kind: "sandbox", start, first: true, seconds: 0.4 },
-    { kind: "sandbox", start: slow, first: true, seconds: 50 },
-    { kind: "sandbox", start: wrong, first: true, seconds: 3_000 },
-    { kind: "sandbox", start, first: false, seconds: 1 },
-    { kind: "stage", start, stage: "scheduling", seconds: 0.05 },
-    { kind: "ready", start, seconds: 2 },
+    { kind: "sandbox", start, first: true, seconds: 0.4, endedMs: 0 },
+    { kind: "sandbox", start: slow, first: true, seconds: 50, endedMs: 0 },
+    { kind: "sandbox", start: wrong, first: true, seconds: 3_000, endedMs: 0 },
+    { kind: "sandbox", start, first: false, seconds: 1, endedMs: 0 },
+    { kind: "stage", start, stage: "scheduling", seconds: 0.05, endedMs: 0 },
+    { kind: "ready", start, seconds: 2, endedMs: 0 },
     { kind: "pull", start, image: "web:1", seconds: 1.5, bytes: 1_000 },
     { kind: "restart", start, container: "c" },
     { kind: "stuck", start: slow, stage: "sandbox" },
     { kind: "user-error", start: wrong, reason: "MissingSecret" },
-    { kind: "terminated", start, seconds: 1 },
+    { kind: "terminated", start, seconds: 1, endedMs: 0 },
     { kind: "abandoned", start: slow, stage: "sandbox" },
     { kind: "unknown", start, what: "sandbox" },
   ];
@@ -105,7 +105,7 @@ test("3085-12: every metric that rules, alerts and the Grafana dashboard name is
   expect(missing).toEqual([]);
 });
 
-describeWithTool("promtool", "what is shipped for Prometheus", () => {
+describeWithTool("promtool", "files for Prometheus", () => {
   const promtool = (args: readonly string[], input = "") =>
     new Promise<{ code: number; output: string }>((resolved) => {
       const child = execFile(toolPath("promtool"), args, { cwd: shipped }, (error, stdout, stderr) =>
@@ -114,7 +114,7 @@ describeWithTool("promtool", "what is shipped for Prometheus", () => {
       child.stdin?.end(input);
     });
 
-  test("3085-12: promtool has nothing to say against the metrics", async () => {
+  test("3085-12: promtool reports no problems with the metrics", async () => {
     const metrics = await createMetrics();
     for (const signal of signalsOf(0)) metrics.observe(signal);
     const text = String((await metrics.scrape("text/plain")).body);
@@ -197,7 +197,7 @@ describeWithTool("prometheus", "a real Prometheus", () => {
     await expect.poll(silent).toEqual([]);
   });
 
-  test("3085-12: story 1: each pod's own latency", async () => {
+  test("3085-12: story 1: the latency of each pod", async () => {
     const query = 'max by (namespace) (kindling_per_pod_first_sandbox_seconds{pod=~"wrong-.*"})';
     await expect.poll(() => byLabel("namespace", query)).toEqual({ shop: 3_000 });
   });
@@ -208,7 +208,7 @@ describeWithTool("prometheus", "a real Prometheus", () => {
       .toEqual({ fast: 0, encrypted: 60 });
   });
 
-  test("3085-12: exemplars lead to the pods", async () => {
+  test("3085-12: exemplars name the pods", async () => {
     await expect
       .poll(
         async () =>

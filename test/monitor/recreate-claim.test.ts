@@ -2,13 +2,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { runRecreateClaim } from "../../examples/recreate-claim/recreate-claim.ts";
-import { conditionOf } from "../../src/api/conditions.ts";
-import type { PersistentVolume, StatefulSet, StorageClass } from "../../src/api/objects.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
+import { conditionOf } from "../../src/api/meta/object-facts.ts";
+import type { PersistentVolume, StatefulSet, StorageClass } from "../../src/api/meta/objects.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { useControllerCluster } from "../support/controller-cluster.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { useCluster } from "../support/cluster/use-cluster.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 const namespace = "default";
 const folder = temporaryFolder();
@@ -30,7 +30,7 @@ function disk(name: string, size: string, path: string): PersistentVolume {
 
 /** A database of one replica with a claim template. */
 function database(name: string, image: string): StatefulSet {
-  const labels = { app: name, heal: "yes" };
+  const labels = { app: name, recreate: "yes" };
   return {
     apiVersion: "apps/v1",
     kind: "StatefulSet",
@@ -62,17 +62,17 @@ function database(name: string, image: string): StatefulSet {
 }
 
 describe("KEP-3085 story 2: the example controller, on a real cluster with simulated containers", () => {
-  const cluster = useControllerCluster({ withNode: true });
+  const cluster = useCluster();
   const closing: (() => Promise<unknown>)[] = [];
   afterAll(async () => {
     for (const close of closing) await close();
   });
 
-  async function startExample(patienceMs: number): Promise<() => Promise<void>> {
+  async function startExample(timeoutMs: number): Promise<() => Promise<void>> {
     const client = await connectCluster({ kubeconfig: cluster.server.kubeconfig });
     const stop = new AbortController();
     const common = { client, clock: systemClock, logger: silentLogger };
-    const done = runRecreateClaim({ ...common, labelSelector: "heal=yes", patienceMs }, stop.signal);
+    const done = runRecreateClaim({ ...common, labelSelector: "recreate=yes", timeoutMs }, stop.signal);
     const end = async () => {
       stop.abort(new Error("the test stops the example"));
       await done;
@@ -94,7 +94,7 @@ describe("KEP-3085 story 2: the example controller, on a real cluster with simul
   };
   const volumeOf = async (name: string) => (await claim(name))?.spec?.volumeName;
 
-  test("3085-14: a claim whose volume never mounts is made anew with its pod, and the pod starts", async () => {
+  test("3085-14: a claim whose volume never mounts is recreated with its pod, and the pod starts", async () => {
     const { client } = cluster;
     const good = join(folder, "good");
     mkdirSync(good);
@@ -124,7 +124,7 @@ describe("KEP-3085 story 2: the example controller, on a real cluster with simul
     await end();
   });
 
-  test("3085-14: a pod whose sandbox was ready is made anew alone: its claim and data stay", async () => {
+  test("3085-14: a pod whose sandbox was ready is recreated alone: its claim and data stay", async () => {
     const { client, simulated } = cluster;
     mkdirSync(join(folder, "other"));
     await client.create("persistentvolumes", disk("other", "3Gi", join(folder, "other")));
@@ -151,7 +151,7 @@ describe("KEP-3085 story 2: the example controller, on a real cluster with simul
     expect(after?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test("3085-14: a pod that has started is left alone, whatever comes later", async () => {
+  test("3085-14: a pod that has started is not changed later", async () => {
     await expect
       .poll(async () => (await pod("app-0"))?.metadata.annotations?.["recreate-claim.example/reached"])
       .toBe("ready");

@@ -1,20 +1,20 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { issueClientCertificate, loadOrCreatePki } from "../../src/apiserver/auth/pki/pki.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import {
   bearer,
   otherToken,
   scraperToken,
   useGuardedMonitor,
   viewerToken,
-} from "../support/guarded-monitor.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+} from "../support/monitor/guarded-monitor.ts";
 
 const folder = temporaryFolder();
 const monitor = useGuardedMonitor();
 const { ask, certificateOf, startAnother } = monitor;
 
-test("elsewhere than on loopback it speaks HTTPS only", () => {
+test("serves only HTTPS on addresses other than loopback", () => {
   expect(monitor.url).toMatch(/^https:\/\/0\.0\.0\.0:\d+$/);
 });
 
@@ -27,14 +27,14 @@ test.each(["/api/feed", "/api/report", "/metrics", "/assets/x.js", "/nothing"])(
   },
 );
 
-test("with a token that may see it, it is shown; metrics have a right of their own", async () => {
+test("a token with the permission sees the page; metrics have their own permission", async () => {
   expect(await ask("/api/report", bearer(viewerToken))).toMatchObject({ status: 200, text: '{"slos":[]}' });
   expect(await ask("/metrics", bearer(viewerToken))).toMatchObject({ status: 403 });
   expect(await ask("/metrics", bearer(scraperToken))).toMatchObject({ status: 200, text: "metrics" });
   expect(await ask("/api/report", bearer(scraperToken))).toMatchObject({ status: 403 });
 });
 
-test("a certificate of the cluster's CA tells who it is; one of another CA tells nothing", async () => {
+test("a certificate of the cluster's CA authenticates; one of another CA does not", async () => {
   expect(await ask("/api/report", { pair: certificateOf("viewer") })).toMatchObject({ status: 200 });
   expect(await ask("/api/report", { pair: certificateOf("other") })).toMatchObject({ status: 403 });
   const now = Date.now();
@@ -43,11 +43,11 @@ test("a certificate of the cluster's CA tells who it is; one of another CA tells
   expect(await ask("/api/report", { pair })).toMatchObject({ status: 401 });
 });
 
-test("health needs no token, and tells nothing", async () => {
+test("health needs no token and reveals nothing", async () => {
   expect(await ask("/healthz")).toMatchObject({ status: 200, text: "ok\n" });
 });
 
-test("while the cluster cannot be asked nobody gets in, and nobody is told a lie", async () => {
+test("while the cluster is unreachable requests with a token fail with 503 and health still responds", async () => {
   const { url: base, close } = await startAnother({ request: () => Promise.reject(new Error("away")) });
   expect(await ask(`${base}/api/report`, bearer(viewerToken))).toMatchObject({ status: 503 });
   expect(await ask(`${base}/healthz`)).toMatchObject({ status: 200 });

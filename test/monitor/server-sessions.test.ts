@@ -8,12 +8,12 @@ import {
   scraperToken,
   useGuardedMonitor,
   viewerToken,
-} from "../support/guarded-monitor.ts";
+} from "../support/monitor/guarded-monitor.ts";
 
 const monitor = useGuardedMonitor();
 const { ask, certificateOf, clock, grant, logIn, open, startAnother } = monitor;
 
-test("a browser is sent to a form; the form's token opens a session, which ends when it is closed", async () => {
+test("redirects a browser to a form, whose token opens a session until logout", async () => {
   expect(await ask("/")).toMatchObject({ status: 303, headers: { location: "/login" } });
   const page = await ask("/login");
   expect(page.status).toBe(200);
@@ -33,7 +33,7 @@ test("a browser is sent to a form; the form's token opens a session, which ends 
   expect(await ask("/api/report", { headers })).toMatchObject({ status: 401 });
 });
 
-test("a session ends by itself", async () => {
+test("a session expires", async () => {
   const headers = { cookie: cookieOf(await logIn(viewerToken)) };
   expect(await ask("/api/report", { headers })).toMatchObject({ status: 200 });
   await clock.advance(8 * 3_600_000);
@@ -56,7 +56,7 @@ test.each<Record<string, string>>([
   { origin: "https://evil.example.com" },
   { origin: "null" },
   { "sec-fetch-site": "cross-site" },
-])("another page's form logs nobody in or out: %j", async (headers) => {
+])("a form of another origin neither logs in nor out: %j", async (headers) => {
   expect(await logIn(viewerToken, headers)).toMatchObject({ status: 403 });
   const cookie = cookieOf(await logIn(viewerToken));
   expect(await ask("/logout", { method: "POST", headers: { ...headers, cookie } })).toMatchObject({
@@ -65,18 +65,18 @@ test.each<Record<string, string>>([
   expect(await ask("/api/report", { headers: { cookie } })).toMatchObject({ status: 200 });
 });
 
-test("its own form does", async () => {
+test("a form of the page's own origin logs in", async () => {
   const { host } = new URL(reachable(monitor.url));
   expect(
     await logIn(viewerToken, { origin: `https://${host}`, "sec-fetch-site": "same-origin" }),
   ).toMatchObject({ status: 303 });
 });
 
-test("a form that is too long is not read", async () => {
+test("rejects a form above the size limit", async () => {
   await expect(logIn("x".repeat(1_000_000)).then(({ status }) => status)).resolves.toBe(413);
 });
 
-test("a feed ends when whoever looks may look no more", async () => {
+test("a feed ends when its user is no longer authorized", async () => {
   await grant("passing", "/kindling/dashboard");
   const pair = certificateOf("passing");
   const response = await open("/api/feed", { pair });
@@ -91,7 +91,7 @@ test("a feed ends when whoever looks may look no more", async () => {
     .toBe(true);
 });
 
-/** A service account that may look, and a token of it. */
+/** A service account with the permission to view, and its token. */
 async function createViewer(name: string): Promise<string> {
   const accounts = "/api/v1/namespaces/default/serviceaccounts";
   await monitor.api.json("POST", accounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name } });
@@ -115,7 +115,7 @@ async function expectOver(seconds: number, ...streams: IncomingMessage[]): Promi
   await expect.poll(() => streams.map(({ closed }) => closed)).toEqual(streams.map(() => true));
 }
 
-test("a token that is revoked ends its session, and what streams by it, within two minutes and a half", async () => {
+test("a revoked token ends its session and its streams within two and a half minutes", async () => {
   const token = await createViewer("revoked");
   const cookie = cookieOf(await logIn(token));
   const bySession = await open("/api/feed", { headers: { cookie } });
@@ -127,7 +127,7 @@ test("a token that is revoked ends its session, and what streams by it, within t
   expect(await logIn(token)).toMatchObject({ status: 401 });
 });
 
-test("a token that may look no more ends what streams by it within five minutes and a half, and its session sees nothing", async () => {
+test("a token without permission ends its streams within five and a half minutes, and its session gets no data", async () => {
   const token = await createViewer("demoted");
   const cookie = cookieOf(await logIn(token));
   const response = await open("/api/feed", { headers: { cookie } });
@@ -137,14 +137,14 @@ test("a token that may look no more ends what streams by it within five minutes 
   expect(await ask("/api/report", { headers: { cookie } })).toMatchObject({ status: 403 });
 });
 
-test("logging out ends what streams by the session, in other tabs too, within a quarter of a minute", async () => {
+test("logging out ends the session's streams, also in other tabs, within 15 seconds", async () => {
   const cookie = cookieOf(await logIn(viewerToken));
   const response = await open("/api/feed", { headers: { cookie } });
   await ask("/logout", { method: "POST", headers: { cookie } });
   await expectOver(16, response);
 });
 
-test("while the cluster cannot be asked who looks goes on looking, but not for ever", async () => {
+test("sessions continue for a limited time while the cluster is unreachable", async () => {
   let isAway = false;
   const { request } = monitor.client;
   const { url: base, close } = await startAnother({
@@ -154,7 +154,7 @@ test("while the cluster cannot be asked who looks goes on looking, but not for e
   isAway = true;
   await clock.advance(14 * 60_000);
   expect(stream.closed).toBe(false);
-  // The last good answer held for two minutes.
+  // The last successful review is valid for two minutes.
   await expectOver(4 * 60, stream);
   await close();
 });

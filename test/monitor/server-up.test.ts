@@ -4,9 +4,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runKindling } from "../support/run-kindling.ts";
-import { describeWithTool } from "../support/tools.ts";
-import { startUp, type UpProcess } from "../support/up-process.ts";
+import { startUp, type UpProcess } from "../support/cluster/up-process.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ async function readFirstMessage(url: string): Promise<string> {
 }
 
 describeWithTool("kubectl", "with a pod", () => {
-  test("up says where its page is; what it shows lives there, and outlives a restart", async () => {
+  test("up prints the page's URL; the page's data survives a restart", async () => {
     const args = [...simulated, "--data-dir", join(folder, "a"), "--dashboard", "127.0.0.1:0"];
     const up = await startUp(args);
     const url = addressIn(up) ?? "";
@@ -64,7 +64,7 @@ test("two clusters on one machine each have a page; off is off", async () => {
   expect(await without.kill("SIGTERM")).toBe(0);
 });
 
-test("a port that was asked for and is taken is an error that says what to do", async () => {
+test("a requested port that is in use is an error that explains what to do", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const address = taken.address();
@@ -76,7 +76,7 @@ test("a port that was asked for and is taken is an error that says what to do", 
   ]);
   expect(await exit).toBe(1);
   expect(output.stderr).toMatch(
-    /the page cannot be served there: .*EADDRINUSE.*--dashboard HOST:PORT, or off/,
+    /the dashboard cannot be served at this address: .*EADDRINUSE.*--dashboard HOST:PORT, or off/,
   );
   taken.close();
 });

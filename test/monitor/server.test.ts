@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import type { MonitorParts } from "../../src/monitor/server/answer-request.ts";
+import type { MonitorParts } from "../../src/monitor/server/handle-request.ts";
 import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
 
 const servers: MonitorServer[] = [];
@@ -19,7 +19,7 @@ async function* messages(signal: AbortSignal): AsyncGenerator<string> {
 }
 
 const parts: MonitorParts = {
-  follow: messages,
+  subscribe: messages,
   scrape: (accept) => ({ contentType: "text/plain; version=0.0.4", body: `# accept ${accept}\n` }),
   report: () => ({ slos: [{ name: "fast" }] }),
 };
@@ -28,7 +28,7 @@ async function start(options: { parts?: MonitorParts | Promise<MonitorParts>; ho
   const server = await startMonitorServer({
     listen: { host: options.host ?? "127.0.0.1", port: 0 },
     parts: options.parts ?? parts,
-    client: { request: () => Promise.reject(new Error("nobody is asked on loopback")) },
+    client: { request: () => Promise.reject(new Error("loopback requests need no token review")) },
     clock: systemClock,
     logger: silentLogger,
   });
@@ -85,7 +85,7 @@ test("health, metrics and the report", async () => {
     status: 405,
     headers: { allow: "GET, HEAD" },
   });
-  // Without a gate there is no door.
+  // Without authentication there is no login.
   expect(await ask(`${url}/login`)).toMatchObject({ status: 404 });
 });
 
@@ -118,7 +118,7 @@ test("the feed is a stream of events", async () => {
   expect(text).toBe('retry: 2000\n\ndata: {"kind":"snapshot"}\n\ndata: {"kind":"change"}\n\n');
 });
 
-test("who asks while the monitor is loading waits for it; when it fails, that is said", async () => {
+test("a request during loading waits for the monitor, and reports its failure", async () => {
   let load: (parts: MonitorParts) => void = () => {};
   const loading = new Promise<MonitorParts>((resolve) => {
     load = resolve;
@@ -133,12 +133,12 @@ test("who asks while the monitor is loading waits for it; when it fails, that is
   expect(await ask(`${failed.url}/healthz`)).toMatchObject({ status: 200 });
 });
 
-test("too many are told to come later", async () => {
-  const { url } = await start({ parts: { ...parts, follow: () => undefined } });
+test("connections above the limit are rejected with 503", async () => {
+  const { url } = await start({ parts: { ...parts, subscribe: () => undefined } });
   expect(await ask(`${url}/api/feed`)).toMatchObject({ status: 503, headers: { "retry-after": "30" } });
 });
 
-test("whoever does not read holds up only itself", async () => {
+test("a subscriber that does not read delays no other", async () => {
   let given = 0;
   let isOver = false;
   async function* endless(): AsyncGenerator<string> {
@@ -151,7 +151,7 @@ test("whoever does not read holds up only itself", async () => {
       isOver = true;
     }
   }
-  const { url } = await start({ parts: { ...parts, follow: endless } });
+  const { url } = await start({ parts: { ...parts, subscribe: endless } });
   const { port } = new URL(url);
   const socket = connect(Number(port), "127.0.0.1");
   socket.write("GET /api/feed HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -172,7 +172,7 @@ test("whoever does not read holds up only itself", async () => {
   await expect.poll(() => isOver).toBe(true);
 });
 
-test("a request that is no HTTP, and one with a huge header, are refused", async () => {
+test("rejects invalid HTTP and huge headers", async () => {
   const { url } = await start();
   for (const text of [
     "\x16\x03\x01hello\r\n\r\n",
@@ -191,7 +191,7 @@ test("a request that is no HTTP, and one with a huge header, are refused", async
   expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 });
 });
 
-test("a port that is taken is an error that says so", async () => {
+test("a port in use is reported as an error", async () => {
   const { url } = await start();
   const listen = { host: "127.0.0.1", port: Number(new URL(url).port) };
   const client = { request: () => Promise.reject(new Error("unused")) };

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SloView } from "../../src/monitor/feed/feed-message.ts";
-import { runKindling } from "../support/run-kindling.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
 
 const slos: SloView[] = [
   {
@@ -48,7 +48,12 @@ test("3085-13: the same as JSON", async () => {
 });
 
 test.each([
-  ["nobody there", ["--monitor", "http://127.0.0.1:1"], 1, /no monitor answers at http:\/\/127\.0\.0\.1:1/],
+  [
+    "reports an unreachable monitor",
+    ["--monitor", "http://127.0.0.1:1"],
+    1,
+    /no monitor responds at http:\/\/127\.0\.0\.1:1/,
+  ],
   ["no address", ["--monitor", "monitor"], 2, /--monitor: "monitor" is not a URL; write http:\/\/HOST:PORT/],
   ["a token that is not there", ["--token-file", "/proc/none"], 2, /--token-file: .*\/proc\/none/],
 ])("%s", async (_, args, wanted, message) => {

@@ -1,23 +1,23 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import type { Pod } from "../../src/api/objects.ts";
-import type { Client } from "../../src/client/client.ts";
-import { connectCluster } from "../../src/client/create-client.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import type { Client } from "../../src/client/api/client.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createManualClock, type ManualClock } from "../../src/lib/manual-clock.ts";
 import { createFeed, type LiveFeed } from "../../src/monitor/feed/create-feed.ts";
 import { podStart } from "../../src/monitor/metrics/pod-start.fixture.ts";
-import type { Monitor, StartingChange, StartingPod } from "../../src/monitor/monitor.ts";
 import { type MonitorServer, startMonitorServer } from "../../src/monitor/server/monitor-server.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
+import type { Monitor, StartingChange, StartingPod } from "../../src/monitor/tracking/monitor.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 // Megabytes a second are much for a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
 
 const podCount = 200;
-/** All pods together say two megabytes in one message, so that the kernel's buffers are soon full. */
+/** One message about all pods has two megabytes, which fills the kernel's buffers. */
 const wordsOfEach = 10_000;
 const messageLength = podCount * wordsOfEach;
 
@@ -53,14 +53,14 @@ function startingPod(i: number, round: number): StartingPod {
   };
 }
 
-/** A monitor all of whose pods say something else all the time. */
+/** A monitor whose pods all change continuously. */
 function createBusyMonitor(): Monitor {
   const listeners: ((change: StartingChange) => void)[] = [];
   let round = 0;
   const all = () => Array.from({ length: podCount }, (_, i) => startingPod(i, round));
   churn = setInterval(() => {
     round++;
-    for (const starting of all()) for (const tell of listeners) tell({ kind: "changed", starting });
+    for (const starting of all()) for (const listener of listeners) listener({ kind: "changed", starting });
   }, 150);
   const nothing = () => {};
   return {
@@ -72,6 +72,8 @@ function createBusyMonitor(): Monitor {
     finished: () => [],
     pods: () => [],
     podsOf: () => [],
+    availability: { unavailableMs: () => 0, knownUntilMs: () => undefined },
+    confirm: async () => new Map(),
     synced: Promise.resolve(),
     run: async () => {},
   };
@@ -89,7 +91,7 @@ beforeEach(async () => {
     clock,
     listen: { host: "127.0.0.1", port: 0 },
     parts: {
-      follow: feed.follow,
+      subscribe: feed.subscribe,
       scrape: () => ({ contentType: "text/plain", body: "" }),
       report: () => ({}),
     },
@@ -103,25 +105,25 @@ afterEach(async () => {
   await running;
 });
 
-/** Hears the kinds of messages, once it reads. */
+/** Records the kinds of messages, once it reads. */
 async function connect() {
   const request = get(`${server.url}/api/feed`, { agent: false });
   request.on("error", () => {});
   const [response] = (await once(request, "response")) as [IncomingMessage];
   pages.push(response);
   response.on("error", () => {});
-  const heard: string[] = [];
+  const received: string[] = [];
   let rest = "";
   return {
     response,
-    heard,
-    snapshots: () => heard.filter((kind) => kind === "snapshot").length,
+    received,
+    snapshots: () => received.filter((kind) => kind === "snapshot").length,
     read() {
       response.setEncoding("latin1").on("data", (chunk: string) => {
         const text = rest + chunk;
         let end = 0;
         for (const match of text.matchAll(/data: \{"kind":"(\w+)"/g)) {
-          heard.push(match[1] ?? "");
+          received.push(match[1] ?? "");
           end = match.index + match[0].length;
         }
         rest = text.slice(Math.max(end, text.length - 40));
@@ -130,15 +132,15 @@ async function connect() {
   };
 }
 
-/** Whoever reads goes on hearing of changes; the most that was held meanwhile. */
-async function hearMore(reader: Awaited<ReturnType<typeof connect>>, more: number): Promise<number> {
-  const until = reader.heard.length + more;
+/** Waits until that many more messages arrive; returns the maximum number of bytes that were buffered meanwhile. */
+async function waitForChanges(reader: Awaited<ReturnType<typeof connect>>, more: number): Promise<number> {
+  const until = reader.received.length + more;
   let most = 0;
   await expect
     .poll(
       () => {
-        most = Math.max(most, feed.load().heldLength);
-        return reader.heard.length;
+        most = Math.max(most, feed.load().bufferedLength);
+        return reader.received.length;
       },
       { interval: 20, timeout: 200_000 },
     )
@@ -146,34 +148,34 @@ async function hearMore(reader: Awaited<ReturnType<typeof connect>>, more: numbe
   return most;
 }
 
-test("who does not read costs a bounded amount, holds nobody up, and gets a new snapshot when it reads again", async () => {
+test("a subscriber that does not read costs bounded memory, delays no other, and gets a new snapshot when it reads again", async () => {
   const [stalled, reader] = [await connect(), await connect()];
   reader.read();
-  const most = await hearMore(reader, 24);
+  const most = await waitForChanges(reader, 24);
   expect(most).toBeGreaterThan(messageLength);
   // Eight that wait, the one on its way, and what the reader itself is just getting; of all that were sent.
   expect(most).toBeLessThan(12 * messageLength);
   // It has fallen behind: nothing waits for it any more but what it began.
-  await expect.poll(() => feed.load().heldLength, { interval: 5 }).toBeLessThan(4 * messageLength);
+  await expect.poll(() => feed.load().bufferedLength, { interval: 5 }).toBeLessThan(4 * messageLength);
 
   stalled.read();
   await expect.poll(stalled.snapshots).toBeGreaterThanOrEqual(2);
-  expect(stalled.heard.length).toBeLessThan(reader.heard.length);
-  await hearMore(stalled, 3);
+  expect(stalled.received.length).toBeLessThan(reader.received.length);
+  await waitForChanges(stalled, 3);
 });
 
-test("who does not read for half a minute is cut off, and the others stay", async () => {
+test("a subscriber that does not read for 30 seconds is disconnected, and others are not", async () => {
   const [stalled, reader] = [await connect(), await connect()];
   reader.read();
-  await hearMore(reader, 10);
-  expect(feed.load().followers).toBe(2);
-  // Whoever reads has had something new each time that the clock moves.
+  await waitForChanges(reader, 10);
+  expect(feed.load().subscribers).toBe(2);
+  // A subscriber that reads got a change each time that the clock advanced.
   for (let tens = 0; tens < 4; tens++) {
     await clock.advance(10_000);
-    await hearMore(reader, 2);
+    await waitForChanges(reader, 2);
   }
-  await expect.poll(() => feed.load().followers).toBe(1);
-  await hearMore(reader, 2);
+  await expect.poll(() => feed.load().subscribers).toBe(1);
+  await waitForChanges(reader, 2);
   // What had come through is there; then it ends in the middle.
   stalled.response.resume();
   await expect.poll(() => stalled.response.closed).toBe(true);

@@ -1,7 +1,8 @@
-import { type ContractRuntime, describeCriContract } from "../support/cri-contract.ts";
-import { startCriRuntime } from "../support/cri-runtime.ts";
-import { startSlowRegistry } from "../support/slow-registry.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { type ContractRuntime, describeCriContract } from "../support/cri/cri-contract.ts";
+import { describeEachDriver } from "../support/cri/cri-drivers.ts";
+import { startCriRuntime } from "../support/cri/cri-runtime.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
+import { startSlowRegistry } from "../support/registry/slow-registry.ts";
 
 async function start(driver: "oci" | "host"): Promise<ContractRuntime> {
   const layerBytes = [200 * 1_024, 200 * 1_024];
@@ -19,7 +20,6 @@ async function start(driver: "oci" | "host"): Promise<ContractRuntime> {
   };
 }
 
-describeWithTool("busybox", "our runtime", () => {
-  describeWithTool("conmon", "with runc", () => describeCriContract("the driver oci", () => start("oci")));
-  describeCriContract("the driver host", () => start("host"));
-});
+describeWithTool("busybox", "our runtime", () =>
+  describeEachDriver((driver) => describeCriContract("keeps the contract", () => start(driver))),
+);

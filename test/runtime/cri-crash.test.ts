@@ -1,22 +1,29 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type CriClient, connectCri } from "../../src/cri/cri-client.ts";
-import { ContainerState, NamespaceMode, PodSandboxState } from "../../src/cri/generated/cri.ts";
-import { podConfig, runContainer, runSandbox } from "../support/cri-pod.ts";
-import { buildBusybox } from "../support/cri-runtime.ts";
-import { findTraces, networkNotes, ownBridges } from "../support/machine-traces.ts";
-import { kindlingProgram } from "../support/run-kindling.ts";
-import { describeWithTool } from "../support/tools.ts";
+import {
+  ContainerState,
+  NamespaceMode,
+  PodSandboxState,
+  RunPodSandboxRequest,
+} from "../../src/cri/generated/cri.ts";
+import { podConfig, runContainer, runSandbox } from "../support/cri/cri-pod.ts";
+import { buildBusybox } from "../support/cri/cri-runtime.ts";
+import { makeGatedHandler } from "../support/cri/gated-handler.ts";
+import { findTraces, networkNotes, ownBridges } from "../support/cri/machine-traces.ts";
+import { rounds } from "../support/fuzz/rounds.ts";
+import { kindlingProgram } from "../support/programs/run-kindling.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 import { findLeftovers, type Leftovers } from "./leftovers.ts";
 
 /** Operations in all, and how many of them run between two kills of the daemon. */
-const operations = 200;
+const operations = rounds(20);
 const most = { lifeMs: 1_500, totalMs: 240_000 };
 
 describeWithTool("busybox", "kill -9 of the daemon in the middle of random operations", () => {
@@ -33,8 +40,58 @@ const nothing: Leftovers = {
   files: [],
 };
 
+describeWithTool("busybox", "kill -9 of the daemon while a RuntimeClass handler works", () => {
+  describeWithTool("runc", "on a sandbox", () => {
+    test.each(["create", "start"] as const)(
+      "3085-15 in %s: the next daemon kills the handler and leaves nothing of the sandbox",
+      async (call) => {
+        const directory = await mkdtemp(join(tmpdir(), "kindling-crash-"));
+        const dataDir = join(directory, "data");
+        const endpoint = `unix://${join(directory, "cri.sock")}`;
+        const config = join(directory, "runtime.yaml");
+        const handler = makeGatedHandler();
+        writeFileSync(config, JSON.stringify({ handlers: { gated: handler.path } }));
+        const daemonOptions = { dataDir, endpoint, driver: "oci", said: [], more: ["--config", config] };
+        const client = connectCri(endpoint);
+        let daemon = await startDaemon(daemonOptions);
+
+        if (call === "create") handler.hold();
+        else handler.holdStart();
+        const request = RunPodSandboxRequest.fromPartial({ config: podConfig(), runtimeHandler: "gated" });
+        const cutOff = expect(client.runtime.runPodSandbox(request)).rejects.toThrow();
+        // The first attempt is `create`, which is still running for a moment when `start` is held.
+        const attempts = call === "create" ? 1 : 2;
+        await expect.poll(() => handler.attempts().length, { timeout: 30_000 }).toBe(attempts);
+        const ids = readdirSync(join(dataDir, "sandboxes")).map((name) => name.replace(".json", ""));
+        const gone = once(daemon, "exit");
+        daemon.kill("SIGKILL");
+        await Promise.all([gone, cutOff]);
+        expect(handler.waiting()).toHaveLength(1);
+
+        daemon = await startDaemon(daemonOptions);
+        await expect.poll(() => handler.waiting(), { timeout: 30_000 }).toEqual([]);
+        const bridges = await ownBridges(dataDir);
+        expect(await findLeftovers({ dataDir, podIds: ids, bridges })).toEqual(nothing);
+        handler.open();
+        const { podSandboxId } = await client.runtime.runPodSandbox(request);
+        await client.runtime.removePodSandbox({ podSandboxId });
+        const ended = once(daemon, "exit");
+        daemon.kill("SIGTERM");
+        await ended;
+        client.close();
+        await expect
+          .poll(() => findTraces({ dataDir, ids: [...ids, podSandboxId], bridges }))
+          .toEqual({ mounts: [], processes: [], cgroups: [], interfaces: [] });
+        handler.remove();
+        await rm(directory, { recursive: true, force: true });
+      },
+      120_000,
+    );
+  });
+});
+
 function leavesNothing(driver: "oci" | "host"): void {
-  test("leaves no mount, process, cgroup, interface or address, and the daemon comes back each time", async () => {
+  test("leaves no mount, process, cgroup, interface or address, and the daemon restarts each time", async () => {
     const directory = await mkdtemp(join(tmpdir(), "kindling-crash-"));
     const dataDir = join(directory, "data");
     const endpoint = `unix://${join(directory, "cri.sock")}`;
@@ -71,7 +128,7 @@ function leavesNothing(driver: "oci" | "host"): void {
       life.abort();
       // Until it has died the directory is still its own.
       await Promise.all([work, gone]);
-      // Also pods whose making the kill cut off, and whose ids nobody was told.
+      // Also pods whose creation the kill interrupted, and whose ids were never returned.
       for (const id of (await networkNotes(dataDir)).podIds) ids.add(id);
       daemon = await startDaemon({ dataDir, endpoint, driver, said });
     }
@@ -80,7 +137,7 @@ function leavesNothing(driver: "oci" | "host"): void {
     for (const { id } of items) await client.runtime.removePodSandbox({ podSandboxId: id });
     expect(await client.runtime.listContainers({ filter: undefined })).toEqual({ containers: [] });
     const bridges = await ownBridges(dataDir);
-    // Before the bridge goes with the daemon: a cable that is left would then be in no bridge any more.
+    // Before the daemon removes the bridge: a leftover veth would then have no bridge.
     await expect.poll(() => findLeftovers({ dataDir, podIds: [...ids], bridges })).toEqual(nothing);
     daemon.kill("SIGTERM");
     await new Promise((resolve) => daemon.once("exit", resolve));
@@ -107,8 +164,10 @@ async function startDaemon(options: {
   endpoint: string;
   driver: string;
   said: string[];
+  /** Further arguments. */
+  more?: readonly string[];
 }): Promise<ChildProcess> {
-  const { dataDir, endpoint, driver, said } = options;
+  const { dataDir, endpoint, driver, said, more = [] } = options;
   const args = [
     "runtime",
     "--data-dir",
@@ -119,6 +178,7 @@ async function startDaemon(options: {
     driver,
     "--log-level",
     "warn",
+    ...more,
   ];
   const child = spawn(process.execPath, [await kindlingProgram(), ...args], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,11 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { RunPodSandboxRequest } from "../../src/cri/generated/cri.ts";
+import { PodSandboxState, RunPodSandboxRequest } from "../../src/cri/generated/cri.ts";
 import { noConfig } from "../../src/runtime/runtime-config.ts";
-import { execIn, podConfig, runContainer, untilExited } from "../support/cri-pod.ts";
-import { type CriRuntime, startCriRuntime } from "../support/cri-runtime.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { execIn, podConfig, runContainer, untilExited } from "../support/cri/cri-pod.ts";
+import { type CriRuntime, startCriRuntime } from "../support/cri/cri-runtime.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
 
 describeWithTool("busybox", "RuntimeClass handlers", () => {
   describeWithTool("conmon", "beside runc", () => {
@@ -27,7 +27,7 @@ describeWithTool("busybox", "RuntimeClass handlers", () => {
     const containersOf = (handler: string, driver: string) =>
       readdir(join(runtime.dataDir, "driver/handlers", handler, driver, "containers"));
 
-    test("status lists those that work", async () => {
+    test("status lists the handlers that work", async () => {
       const { runtimeHandlers } = await runtime.client.runtime.status({ verbose: false });
       const listed = runtimeHandlers.map(({ name, features }) => [name, features?.recursiveReadOnlyMounts]);
       expect(listed).toEqual([
@@ -42,9 +42,11 @@ describeWithTool("busybox", "RuntimeClass handlers", () => {
       const command = ["sh", "-c", "trap 'exit 7' TERM; echo > /ready; while :; do sleep 0.05; done"];
       const pods = [await run("light"), await run("second"), await run("")];
       const ids = await Promise.all(pods.map((pod) => runContainer(runtime.client, pod, { command })));
-      expect(await containersOf("light", "host")).toEqual([ids[0]]);
-      expect(await containersOf("second", "oci")).toEqual([ids[1]]);
+      expect(await containersOf("light", "host")).toEqual([pods[0], ids[0]].toSorted());
+      expect(await containersOf("second", "oci")).toEqual([pods[1], ids[1]].toSorted());
       await runtime.restart();
+      const { items } = await runtime.client.runtime.listPodSandbox({ filter: undefined });
+      expect(items.map(({ state }) => state)).toEqual(pods.map(() => PodSandboxState.SANDBOX_READY));
       for (const id of ids) {
         expect(await execIn(runtime.client, id, "echo $((6 * 7))")).toMatchObject({ stdout: "42\n" });
         await expect.poll(async () => (await execIn(runtime.client, id, "test -e /ready")).exitCode).toBe(0);
@@ -57,7 +59,7 @@ describeWithTool("busybox", "RuntimeClass handlers", () => {
       );
     });
 
-    test("one that is not configured, and one that does not work, say so", async () => {
+    test("an unknown handler and a broken handler are reported", async () => {
       await expect(run("absent")).rejects.toMatchObject({
         details: 'no runtime for "absent" is configured',
       });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { status as codes } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
 import { ContainerState, PodSandboxState } from "../../src/cri/generated/cri.ts";
-import { describeWithDrivers } from "../support/cri-drivers.ts";
+import { describeWithDrivers } from "../support/cri/cri-drivers.ts";
 import {
   containerConfig,
   execIn,
@@ -12,10 +12,10 @@ import {
   runSandbox,
   statusOf,
   untilExited,
-} from "../support/cri-pod.ts";
-import { busyboxImage } from "../support/cri-runtime.ts";
+} from "../support/cri/cri-pod.ts";
+import { busyboxImage } from "../support/cri/cri-runtime.ts";
 
-/** Says by a file when it would hear its stop signal: the first process of a pod misses what comes before. */
+/** Creates a file when it handles its stop signal: the first process of a pod misses earlier signals. */
 const listening = {
   command: ["sh", "-c", "trap 'exit 7' TERM; echo > /ready; while :; do sleep 0.05; done"],
 };
@@ -36,12 +36,12 @@ describeWithDrivers("CRI: the life of sandboxes and containers", ({ driver, clie
     expect(runtimeHandlers.map(({ name }) => name)).toContain("");
   });
 
-  test("what is not there answers UNIMPLEMENTED", async () => {
-    const call = client().runtime.portForward({ podSandboxId: "x", port: [80] });
+  test("unsupported calls return UNIMPLEMENTED", async () => {
+    const call = client().runtime.listMetricDescriptors({});
     await expect(call).rejects.toMatchObject({ code: codes.UNIMPLEMENTED });
   });
 
-  test("sandbox: run, status, list with filters, stop, remove, each as often as one likes", async () => {
+  test("sandbox: run, status, list with filters, stop and remove are idempotent", async () => {
     const config = podConfig({ labels: { app: "web", tier: "front" } });
     const id = await runSandbox(client(), config);
     const { status } = await client().runtime.podSandboxStatus({ podSandboxId: id, verbose: true });
@@ -136,7 +136,7 @@ describeWithDrivers("CRI: the life of sandboxes and containers", ({ driver, clie
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
-  test("a container that cannot run says why and leaves nothing", async () => {
+  test("a container that cannot start reports the reason and leaves nothing behind", async () => {
     const sandbox = await runSandbox(client());
     await expect(runContainer(client(), sandbox, { command: ["/no/such/program"] })).rejects.toThrow(
       /no such file|not found/i,

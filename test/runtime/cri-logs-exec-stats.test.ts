@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { status as codes } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
 import { type ContainerEventResponse, ContainerState, PodSandboxState } from "../../src/cri/generated/cri.ts";
-import { describeWithDrivers, sleepy } from "../support/cri-drivers.ts";
-import { execIn, podConfig, runContainer, runSandbox, statusOf } from "../support/cri-pod.ts";
+import { describeWithDrivers, sleepy } from "../support/cri/cri-drivers.ts";
+import { execIn, podConfig, runContainer, runSandbox, statusOf } from "../support/cri/cri-pod.ts";
 
-describeWithDrivers("CRI: what is told of what runs", ({ client, runtime }) => {
+describeWithDrivers("CRI: logs, exec, stats and events", ({ client, runtime }) => {
   test("logs: CRI's format, both streams, reopened after a rotation", async () => {
     const logDirectory = join(runtime().directory, "logs");
     const sandbox = await runSandbox(client(), podConfig({ logDirectory }));
@@ -73,7 +73,7 @@ describeWithDrivers("CRI: what is told of what runs", ({ client, runtime }) => {
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
-  test("exec-sync: what a command leaves running in the background costs no descriptors", async () => {
+  test("exec-sync: background processes of a command leak no file descriptors", async () => {
     const sandbox = await runSandbox(client());
     const containerId = await runContainer(client(), sandbox, sleepy);
     const openFiles = () => readdirSync("/proc/self/fd").length;
@@ -84,7 +84,7 @@ describeWithDrivers("CRI: what is told of what runs", ({ client, runtime }) => {
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
-  test("stats: what a container has written", async () => {
+  test("stats: bytes that a container has written", async () => {
     const sandbox = await runSandbox(client());
     const containerId = await runContainer(client(), sandbox, {
       command: ["sh", "-c", "dd if=/dev/zero of=/tmp/a bs=1024 count=3000; echo > /tmp/done; sleep 100"],
@@ -100,7 +100,7 @@ describeWithDrivers("CRI: what is told of what runs", ({ client, runtime }) => {
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
-  test("events tell of every change, with the pod's state", async () => {
+  test("events report every change, with the pod's state", async () => {
     const stop = new AbortController();
     const seen: ContainerEventResponse[] = [];
     const reading = (async () => {
@@ -108,18 +108,18 @@ describeWithDrivers("CRI: what is told of what runs", ({ client, runtime }) => {
         seen.push(event);
       }
     })().catch(() => {});
-    // The subscription takes its moment: it is there once a pod of ours is heard of.
-    const hearOfAnother = async () => {
+    // The subscription starts later: it is active once an event of our own pod arrives.
+    const receiveAnother = async () => {
       await client().runtime.removePodSandbox({ podSandboxId: await runSandbox(client()) });
       return seen.length;
     };
-    await expect.poll(hearOfAnother, { interval: 200 }).toBeGreaterThan(0);
+    await expect.poll(receiveAnother, { interval: 200 }).toBeGreaterThan(0);
     const sandbox = await runSandbox(client());
     const containerId = await runContainer(client(), sandbox, sleepy);
     await client().runtime.stopContainer({ containerId, timeout: 0n });
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
     const names = ["created", "started", "stopped", "deleted"];
-    /** Each as `what sandbox containers`, the states of the two as they were then. */
+    /** Each as `what sandbox containers`, with the states of sandbox and containers at that time. */
     const toldOf = (id: string) =>
       seen
         .filter((event) => event.containerId === id)

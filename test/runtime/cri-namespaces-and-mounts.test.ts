@@ -10,12 +10,19 @@ import {
   NamespaceMode,
   SupplementalGroupsPolicy,
 } from "../../src/cri/generated/cri.ts";
-import { describeWithDrivers, sleepy } from "../support/cri-drivers.ts";
-import { execIn, podConfig, runContainer, runSandbox, statusOf, untilExited } from "../support/cri-pod.ts";
-import { busyboxImage } from "../support/cri-runtime.ts";
+import { describeWithDrivers, sleepy } from "../support/cri/cri-drivers.ts";
+import {
+  execIn,
+  podConfig,
+  runContainer,
+  runSandbox,
+  statusOf,
+  untilExited,
+} from "../support/cri/cri-pod.ts";
+import { busyboxImage } from "../support/cri/cri-runtime.ts";
 
-describeWithDrivers("CRI: what a container shares, and what it is given", ({ client, runtime }) => {
-  test("networking: pods have addresses, names and resolvers of their own and reach each other", async () => {
+describeWithDrivers("CRI: namespaces, mounts and process settings", ({ client, runtime }) => {
+  test("networking: each pod has its own address, host name and resolver, and pods reach each other", async () => {
     const config = podConfig({
       hostname: "web-0",
       dnsConfig: { servers: ["10.0.0.10"], searches: ["svc.local"], options: ["ndots:5"] },
@@ -37,6 +44,18 @@ describeWithDrivers("CRI: what a container shares, and what it is given", ({ cli
       .toBe("hello from a pod\n");
     expect(await (await fetch(url)).text()).toBe("hello from a pod\n");
     for (const podSandboxId of [server, other]) await client().runtime.removePodSandbox({ podSandboxId });
+  });
+
+  test.each([
+    ["hidden without a security context", undefined, { bytes: "0" }],
+    ["visible with empty lists of paths", { maskedPaths: [], readonlyPaths: [] }, { bytes: "some" }],
+  ])("masked paths are %s", async (_how, securityContext, { bytes }) => {
+    const sandbox = await runSandbox(client());
+    const linux = securityContext ? { securityContext } : {};
+    const container = await runContainer(client(), sandbox, { ...sleepy, linux });
+    const script = "[ $(wc -c < /proc/interrupts) = 0 ] && echo 0 || echo some";
+    expect((await execIn(client(), container, script)).stdout).toBe(`${bytes}\n`);
+    await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
   test("several containers share network, IPC and /dev/shm, but not processes", async () => {
@@ -123,7 +142,7 @@ describeWithDrivers("CRI: what a container shares, and what it is given", ({ cli
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
-  test("mounts: a host path is there, made when missing, read-only where asked", async () => {
+  test("mounts: a host path is mounted, created if it is missing, and read-only if requested", async () => {
     const hostPath = join(runtime().directory, "made-by-the-runtime");
     const readonlyPath = join(runtime().directory, "read-only");
     await mkdir(readonlyPath);
@@ -141,7 +160,7 @@ describeWithDrivers("CRI: what a container shares, and what it is given", ({ cli
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });
   });
 
-  test("mount propagation: what the host mounts later comes in, what a privileged container mounts goes out", async () => {
+  test("mount propagation: later mounts of the host appear in the container, and mounts of a privileged container on the host", async () => {
     const shared = join(runtime().directory, "shared");
     await mkdir(shared);
     execFileSync("mount", ["--bind", shared, shared]);
@@ -209,7 +228,7 @@ describeWithDrivers("CRI: what a container shares, and what it is given", ({ cli
       /^ImageVolumeMountFailed: image test.local\/absent:1 is not here/,
     );
     expect(await failure({ image, imageSubPath: "../../etc/ssl" })).toMatch(
-      /^ImageVolumeMountFailed: image_sub_path ..\/..\/etc\/ssl is no directory/,
+      /^ImageVolumeMountFailed: image_sub_path ..\/..\/etc\/ssl is not a directory/,
     );
     expect(await failure({ image, hostPath: "/etc" })).toMatch(/host_path must be empty/);
     await client().runtime.removePodSandbox({ podSandboxId: sandbox });

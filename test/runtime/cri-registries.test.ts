@@ -6,12 +6,11 @@ import { status as codes } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadOrCreatePki } from "../../src/apiserver/auth/pki/pki.ts";
 import { type AuthConfig, ImageSpec, PullImageRequest } from "../../src/cri/generated/cri.ts";
-import { mediaTypes } from "../../src/runtime/registry/manifest.ts";
-import { hostPlatform } from "../../src/runtime/registry/platform.ts";
+import { hostPlatform, mediaTypes } from "../../src/runtime/registry/manifest.ts";
 import { parseRuntimeConfig } from "../../src/runtime/runtime-config.ts";
-import { type CriRuntime, startCriRuntime } from "../support/cri-runtime.ts";
-import { type FakeRegistry, layerOf, startFakeRegistry } from "../support/fake-registry.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { type CriRuntime, startCriRuntime } from "../support/cri/cri-runtime.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
+import { type FakeRegistry, layerOf, startFakeRegistry } from "../support/registry/fake-registry.ts";
 
 /** The kernel takes it for this machine, and we do not take it for loopback, which would have plain HTTP anyway. */
 const hostOf = ({ host }: FakeRegistry) => host.replace("127.0.0.1", "0.0.0.0");
@@ -98,7 +97,7 @@ certificateAuthorities:
     expect(await Promise.all(refs.map(pinnedOf))).toEqual([undefined, undefined]);
   });
 
-  test("a host of plainHttp is asked by HTTP, itself after its mirrors", async () => {
+  test("a plainHttp host is contacted over HTTP, after its mirrors", async () => {
     const host = hostOf(registries.plain);
     expect(await pull(`${host}/app:v1`)).toContain(`${host}/app:v1`);
     expect(registries.plain.requests.length).toBeGreaterThan(0);
@@ -109,7 +108,7 @@ certificateAuthorities:
     expect(await pull(`${host}/app:v1`)).toContain(`${host}/app:v1`);
   });
 
-  test("the same certificate counts for no other host", async () => {
+  test("the certificate is not trusted for another host", async () => {
     const call = pull(`${hostOf(registries.strange)}/app:v1`);
     await expect(call).rejects.toMatchObject({
       details: expect.stringMatching(/cannot reach 0\.0\.0\.0:\d+: .*certificate/),
@@ -153,7 +152,7 @@ certificateAuthorities:
       await index.stop();
     });
 
-    test("without this machine's platform says so", async () => {
+    test("without this machine's platform is reported", async () => {
       await startIndex([other]);
       await expect(pull(index.reference)).rejects.toMatchObject({
         details: expect.stringContaining(`has no image for linux/${hostPlatform.architecture}`),

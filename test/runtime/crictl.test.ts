@@ -3,10 +3,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findProgram } from "../../src/runtime/driver/find-program.ts";
-import { busyboxImage, type CriRuntime, startCriRuntime } from "../support/cri-runtime.ts";
-import { type FakeRegistry, layerOf, startFakeRegistry } from "../support/fake-registry.ts";
-import { hasTool } from "../support/tools.ts";
+import { findProgram } from "../../src/runtime/drivers/find-program.ts";
+import { busyboxImage, type CriRuntime, startCriRuntime } from "../support/cri/cri-runtime.ts";
+import { hasTool } from "../support/programs/tools.ts";
+import { type FakeRegistry, layerOf, startFakeRegistry } from "../support/registry/fake-registry.ts";
 
 // Debian has no package of it; build it from kubernetes-sigs/cri-tools (`go build ./cmd/crictl`).
 const crictl = findProgram("crictl");
@@ -43,7 +43,7 @@ function suite(driver: "oci" | "host"): void {
     return file;
   }
 
-  /** As `crictl run` is told: nothing of namespaces, so that all of it is CRI's default. */
+  /** Configuration for `crictl run` without namespaces, so that CRI's defaults apply. */
   async function runPod(name: string, command: readonly string[]): Promise<string> {
     const pod = {
       metadata: { name, namespace: "default", uid: name, attempt: 1 },
@@ -76,9 +76,9 @@ function suite(driver: "oci" | "host"): void {
 
   test("version, info, runtime-config", async () => {
     expect(await call("version")).toMatch(/RuntimeName:\s+kindling\n.*\nRuntimeApiVersion:\s+v1/);
-    const { status, driver: told } = await json("info");
+    const { status, driver: reported } = await json("info");
     expect(status.conditions.map(({ status: holds }: { status: boolean }) => holds)).toEqual([true, true]);
-    expect(told.name).toBe(driver);
+    expect(reported.name).toBe(driver);
     expect(await call("runtime-config")).toMatch(/CGROUPFS/);
   });
 
@@ -128,7 +128,7 @@ function suite(driver: "oci" | "host"): void {
     expect(await call("pods", "-q")).not.toContain(podId);
   });
 
-  test("attach and events follow what happens", async () => {
+  test("attach and events show what happens", async () => {
     const follow = (...args: string[]) => {
       const child = spawn(crictl ?? "", words(args), { stdio: ["ignore", "pipe", "inherit"] });
       children.push(child);
@@ -139,10 +139,10 @@ function suite(driver: "oci" | "host"): void {
       return () => text;
     };
     const events = follow("events");
-    // It says nothing before the first event.
+    // It prints nothing before the first event.
     await expect
       .poll(async () => {
-        await call("rm", "-f", await runPod(`heard-${Math.random()}`, ["true"]));
+        await call("rm", "-f", await runPod(`event-${Math.random()}`, ["true"]));
         return events();
       })
       .toContain("CONTAINER_DELETED_EVENT");
@@ -153,7 +153,7 @@ function suite(driver: "oci" | "host"): void {
     expect(await call("ps", "-a", "-q")).toBe("");
   });
 
-  test("what is not there yet is said cleanly", async () => {
+  test("missing features are reported as such", async () => {
     const id = await runPod("lacks-something", ["sleep", "1000"]);
     const podId = (await call("pods", "-q")).trim();
     expect(await fails("port-forward", podId, "18080:80")).toMatch(/Unimplemented/);

@@ -1,11 +1,11 @@
-// A daemon to be killed: makes, starts, stops and removes containers until somebody ends it.
+// A daemon to be killed: makes, starts, stops and removes containers until it is killed.
 
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import type { ContainerSpec } from "../../src/runtime/driver/driver.ts";
-import { findProgram } from "../../src/runtime/driver/find-program.ts";
-import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
-import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";
+import type { ContainerSpec } from "../../src/runtime/drivers/driver.ts";
+import { findProgram } from "../../src/runtime/drivers/find-program.ts";
+import { createHostDriver } from "../../src/runtime/drivers/host/host-driver.ts";
+import { createOciDriver } from "../../src/runtime/drivers/oci/oci-driver.ts";
 
 const [kind = "", stateDir = "", specText = "{}"] = process.argv.slice(2);
 const spec = JSON.parse(specText) as ContainerSpec;

@@ -4,15 +4,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/contract-bench.ts";
-import type { Driver } from "../../src/runtime/driver/driver.ts";
-import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
-import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";
-import { findReaper } from "../../src/runtime/driver/oci/perl-reaper.ts";
-import { bundle } from "../support/bundle.ts";
-import { describeWithTool, toolPath } from "../support/tools.ts";
+import {
+  type ContractBench,
+  createContractBench,
+} from "../../src/runtime/drivers/contract/contract-bench.ts";
+import type { Driver } from "../../src/runtime/drivers/driver.ts";
+import { createHostDriver } from "../../src/runtime/drivers/host/host-driver.ts";
+import { createOciDriver } from "../../src/runtime/drivers/oci/oci-driver.ts";
+import { findReaper } from "../../src/runtime/drivers/oci/perl-reaper.ts";
+import { rounds } from "../support/fuzz/rounds.ts";
+import { bundle } from "../support/programs/bundle.ts";
+import { describeWithTool, toolPath } from "../support/programs/tools.ts";
 
-const rounds = 10;
+const kills = 1 + rounds(1);
 
 describeWithTool("busybox", "a daemon killed at any moment", () => {
   const layout = detectCgroupLayout();
@@ -56,19 +60,19 @@ function killedWith(
     const daemon = await bundle("test/runtime/driver-crash-daemon.ts");
     const seconds = 2_000_000 + process.pid;
     const spec = bench.spec({ args: ["sh", "-c", `sleep ${seconds} & sleep ${seconds}`], logPath: "" });
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < kills; round++) {
       const child = spawn(process.execPath, [daemon, kind, bench.stateDir, JSON.stringify(spec)], {
         stdio: ["ignore", "pipe", "inherit"],
       });
       const exited = once(child, "exit");
       await once(child.stdout, "data");
       // A different moment each time, over the whole of create and start.
-      await sleep(20 + round * 37);
+      await sleep(20 + (round / kills) * 370);
       child.kill("SIGKILL");
       await exited;
       await bench.reopen({ pauseMs: 0 });
       const left = new Set<string>();
-      // Again and again: what was on its way when the daemon was killed may arrive after the first look.
+      // Repeated, because work in progress may complete after the daemon was killed.
       await expect
         .poll(async () => {
           for (const id of await bench.driver.list()) left.add(id);

@@ -5,11 +5,11 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createContractBench, readLog, until } from "../../src/runtime/driver/contract/contract-bench.ts";
-import { describeDriverContract } from "../../src/runtime/driver/driver.contract.ts";
-import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
-import { bundle } from "../support/bundle.ts";
-import { describeWithTool, toolPath } from "../support/tools.ts";
+import { createContractBench, readLog, until } from "../../src/runtime/drivers/contract/contract-bench.ts";
+import { describeDriverContract } from "../../src/runtime/drivers/driver.contract.ts";
+import { createHostDriver } from "../../src/runtime/drivers/host/host-driver.ts";
+import { bundle } from "../support/programs/bundle.ts";
+import { describeWithTool, toolPath } from "../support/programs/tools.ts";
 
 describeWithTool("busybox", "the host driver", () => {
   const open = (stateDir: string) =>

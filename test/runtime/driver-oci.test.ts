@@ -2,17 +2,21 @@ import { realpathSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createContractBench, readLog } from "../../src/runtime/driver/contract/contract-bench.ts";
-import { describeDriverContract } from "../../src/runtime/driver/driver.contract.ts";
-import type { Driver } from "../../src/runtime/driver/driver.ts";
-import { createOciDriver } from "../../src/runtime/driver/oci/oci-driver.ts";
-import { findReaper } from "../../src/runtime/driver/oci/perl-reaper.ts";
-import { describeWithTool, toolPath } from "../support/tools.ts";
+import { createContractBench, readLog } from "../../src/runtime/drivers/contract/contract-bench.ts";
+import { describeDriverContract } from "../../src/runtime/drivers/driver.contract.ts";
+import type { Driver } from "../../src/runtime/drivers/driver.ts";
+import { createOciDriver } from "../../src/runtime/drivers/oci/oci-driver.ts";
+import { findReaper } from "../../src/runtime/drivers/oci/perl-reaper.ts";
+import { makeGatedHandler } from "../support/cri/gated-handler.ts";
+import { describeWithTool, hasTool, toolPath } from "../support/programs/tools.ts";
+import { describeRepetition } from "../support/vitest/slow.ts";
 
 describeWithTool("runc", "the oci driver with runc", () => {
   describeWithTool("busybox", "and busybox", () => {
     describeWithTool("conmon", "watched by conmon", () => keepsContract(() => toolPath("conmon")));
-    describe.runIf(findReaper())("watched by a shell of our own", () => keepsContract(() => undefined));
+    const name = "watched by a shell of our own";
+    if (findReaper())
+      describeRepetition(name, { first: hasTool("conmon") }, () => keepsContract(() => undefined));
   });
 });
 
@@ -25,7 +29,7 @@ function keepsContract(findConmon: () => string | undefined): void {
   });
 }
 
-describeWithTool("runc", "a container whose monitor is not the daemon's choice any more", () => {
+describeWithTool("runc", "a container whose monitor is no longer the daemon's default", () => {
   describeWithTool("conmon", "with conmon", () => {
     it.runIf(findReaper()).each(["comes", "goes"])(
       "stays with its monitor when conmon %s",
@@ -57,6 +61,40 @@ describeWithTool("runc", "a container whose monitor is not the daemon's choice a
   });
 });
 
+describeWithTool("runc", "a runtime that hangs in create", () => {
+  describeWithTool("conmon", "watched by conmon", () => diesWithItsCall(() => toolPath("conmon")));
+  describe.runIf(findReaper())("watched by a shell of our own", () => diesWithItsCall(() => undefined));
+});
+
+function diesWithItsCall(findConmon: () => string | undefined): void {
+  it("is killed when the call is aborted, and leaves nothing", async () => {
+    const handler = makeGatedHandler();
+    const runtime = { name: "gated-runtime", path: handler.path };
+    const open = (stateDir: string) => openOci(stateDir, findConmon(), runtime);
+    const bench = await createContractBench({ open, busybox: toolPath("busybox") });
+    try {
+      const annotations = { "io.kubernetes.cri.container-type": "sandbox" };
+      const spec = bench.spec({ args: ["sleep", "100"], annotations });
+      const abort = new AbortController();
+      handler.hold();
+      const creating = bench.driver.create(spec, { signal: abort.signal });
+      const failed = expect(creating).rejects.toThrow("not wanted");
+      await expect.poll(() => handler.waiting().length, { timeout: 30_000 }).toBe(1);
+      abort.abort(new Error("not wanted"));
+      await failed;
+      expect(handler.waiting()).toEqual([]);
+      expect(bench.traces(spec.id)).toEqual([]);
+      handler.open();
+      await bench.driver.create(spec);
+      await bench.driver.start(spec.id);
+      expect((await bench.driver.state(spec.id)).kind).toBe("running");
+    } finally {
+      await bench.dispose();
+      handler.remove();
+    }
+  });
+}
+
 describeWithTool("runc", "the default filter of system calls", () => {
   it.runIf(findReaper() && process.arch === "x64")(
     "gives random numbers and the usual sockets, and no way to the kernel's ciphers",
@@ -86,10 +124,14 @@ describeWithTool("runc", "the default filter of system calls", () => {
   );
 });
 
-function openOci(stateDir: string, conmon: string | undefined): Promise<Driver> {
+function openOci(
+  stateDir: string,
+  conmon: string | undefined,
+  runtime = { name: "runc", path: toolPath("runc") },
+): Promise<Driver> {
   return createOciDriver({
     stateDir,
-    runtime: { name: "runc", path: toolPath("runc") },
+    runtime,
     conmon,
     layout: detectCgroupLayout(),
     clock: systemClock,

@@ -1,4 +1,4 @@
-// To be run in a mount namespace of its own in which every mount is shared, as systemd leaves a machine: what of a
+// To be run in a separate mount namespace in which every mount is shared, as systemd leaves a machine: what of a
 // container that shares a volume back shows outside of it, while it runs and when it is gone.
 
 import { execFileSync } from "node:child_process";
@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createContractBench, until } from "../../src/runtime/driver/contract/contract-bench.ts";
-import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
+import { createContractBench, until } from "../../src/runtime/drivers/contract/contract-bench.ts";
+import { createHostDriver } from "../../src/runtime/drivers/host/host-driver.ts";
 
 const [busybox = ""] = process.argv.slice(2);
 const bench = await createContractBench({
@@ -42,7 +42,7 @@ await bench.dispose();
 
 const added = (now: string[]) =>
   now.filter((path) => !before.includes(path)).map((path) => path.replace(volume, "VOLUME"));
-// Of the others some may go meanwhile: whoever removes a directory takes the mounts on it away everywhere.
+// Other mounts may disappear meanwhile: removing a directory detaches its mounts in every namespace.
 const lost = ["/", "/proc", "/sys", "/dev"].filter((path) => !after.includes(path));
 console.log(JSON.stringify({ shared, scaffold, during: added(during), after: added(after), lost }));
 

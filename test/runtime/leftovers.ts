@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { OwnBridge } from "../support/machine-traces.ts";
+import type { OwnBridge } from "../support/cri/machine-traces.ts";
 
 const run = promisify(execFile);
 
@@ -10,7 +10,7 @@ const run = promisify(execFile);
 export interface Leftovers {
   /** Cables in its bridges, whatever they are called. */
   readonly bridgePorts: readonly string[];
-  /** Addresses that are given to somebody, by either network. */
+  /** Addresses that either network has allocated. */
   readonly takenAddresses: readonly string[];
   /** Packet rules that lead to a pod. */
   readonly rules: readonly string[];
@@ -57,12 +57,15 @@ async function portsOf({ name: bridge }: OwnBridge): Promise<string[]> {
 }
 
 function driverFolders(dataDir: string): string[] {
-  return list(join(dataDir, "driver")).flatMap((driver) =>
-    ["containers", "exits", "runc", "crun"].map((name) => `driver/${driver}/${name}`),
+  const handlers = list(join(dataDir, "driver/handlers")).map((name) => `driver/handlers/${name}`);
+  return ["driver", ...handlers].flatMap((folder) =>
+    list(join(dataDir, folder)).flatMap((driver) =>
+      ["containers", "exits", "runc", "crun", "gated-runtime"].map((name) => `${folder}/${driver}/${name}`),
+    ),
   );
 }
 
-/** Containers have the pod's files, which lie in the data directory, mounted at places of their own. */
+/** Containers have the pod's files, which lie in the data directory, mounted at other paths. */
 function findInsiders(dataDir: string): string[] {
   // The file system that it is on may itself be mounted somewhere: its last part is enough to know it by.
   const part = `${dataDir.split("/").slice(-2).join("/")}/`;
@@ -84,7 +87,7 @@ function list(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-/** A process may end while it is looked at. */
+/** A process may exit while it is inspected. */
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createManualClock, type ManualClock } from "../../src/lib/manual-clock.ts";
-import { chooseNetwork } from "../../src/runtime/network/choose-network.ts";
-import { findTraces, ownBridges } from "../support/machine-traces.ts";
-import { ask, askFromInside, describeNetworking, run, serveInside } from "../support/netns.ts";
-import { testNetworkContract } from "../support/netns-contract.ts";
-import { type NetworkFixture, openNetwork } from "../support/netns-fixture.ts";
-import { somePod } from "../support/netns-pod.ts";
-import { ownPort, ownRange } from "../support/own-share.ts";
+import { chooseNetwork } from "../../src/runtime/networks/choose-network.ts";
+import { findTraces, ownBridges } from "../support/cri/machine-traces.ts";
+import { ask, askFromInside, describeNetworking, run, serveInside } from "../support/network/netns.ts";
+import { testNetworkContract } from "../support/network/netns-contract.ts";
+import { type NetworkFixture, openNetwork } from "../support/network/netns-fixture.ts";
+import { somePod } from "../support/network/netns-pod.ts";
+import { ownPort, ownRange } from "../support/network/own-share.ts";
 
 describeNetworking("network: bridge", ["ip", "iptables"], () => {
   testNetworkContract("bridge");
@@ -72,7 +72,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
       expect(failed).toEqual(steps);
     });
 
-    test("when all addresses are in use attach says so; a release makes room", async () => {
+    test("attach fails when all addresses are in use, and succeeds after a release", async () => {
       const { network } = fixture;
       const pods = Array.from({ length: 5 }, () => somePod());
       await Promise.all(pods.map((pod) => network.attach(pod)));
@@ -81,7 +81,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
       await network.attach(somePod());
     });
 
-    test("a host port that a pod has is refused to another; ports come back with a new daemon", async () => {
+    test("a host port in use is rejected for another pod; host ports are restored by a new daemon", async () => {
       const port = await ownPort();
       const pod = withPort(port);
       const { namespacePath } = await fixture.network.attach(pod);
@@ -92,7 +92,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
         "fulfilled",
         "rejected",
       ]);
-      // Somebody flushed the tables.
+      // An administrator flushed the tables.
       await run("iptables", ["-w", "-t", "nat", "-F", `KDL-PORTS-${fixture.bridge}`]);
       expect(await (await fixture.reopen()).problem()).toBeUndefined();
       expect((await run("iptables-save")).stdout).toContain(`kindling pod ${pod.podId}`);
@@ -101,7 +101,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
       await server.stop();
     });
 
-    describe("rules that somebody takes away", () => {
+    describe("packet rules that another program removes", () => {
       const ownRules = async () =>
         (await run("iptables-save")).stdout.split("\n").filter((line) => line.includes(fixture.bridge));
       /** The bridge's alone: other tests use the same tables. */
@@ -121,26 +121,29 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
         await run("sh", ["-ec", removals.join("\n")]);
         expect((await ownRules()).filter((line) => !line.startsWith(":"))).toEqual([]);
       }
-      /** How often the rules were looked at since `failCall`. */
+      /** Number of rule checks since `failCall`. */
       const looks = async () => {
         const log = await readFile(join(fixture.options.dataDir, "tools/calls"), "utf8").catch(() => "");
         return log.split("\n").filter((line) => line === "iptables-save").length;
       };
 
-      test.each(["emptied", "removed"] as const)("come back with the next pod: chains %s", async (chains) => {
-        const hostPort = await ownPort();
-        const { namespacePath } = await fixture.network.attach(withPort(hostPort));
-        const before = (await ownRules()).sort();
-        await flush({ chains });
-        await clock.advance(60_000);
-        await fixture.network.attach(somePod());
-        expect((await ownRules()).sort()).toEqual(before);
-        const server = await serveInside(namespacePath, { port: 80, reply: "back" });
-        expect(await ask("127.0.0.1", hostPort)).toBe("back");
-        await server.stop();
-      });
+      test.each(["emptied", "removed"] as const)(
+        "are restored with the next pod: chains %s",
+        async (chains) => {
+          const hostPort = await ownPort();
+          const { namespacePath } = await fixture.network.attach(withPort(hostPort));
+          const before = (await ownRules()).sort();
+          await flush({ chains });
+          await clock.advance(60_000);
+          await fixture.network.attach(somePod());
+          expect((await ownRules()).sort()).toEqual(before);
+          const server = await serveInside(namespacePath, { port: 80, reply: "back" });
+          expect(await ask("127.0.0.1", hostPort)).toBe("back");
+          await server.stop();
+        },
+      );
 
-      test("come back with the status, which looks for them once a minute", async () => {
+      test("are restored by the status call, which checks them once a minute", async () => {
         await fixture.network.attach(withPort(await ownPort()));
         const before = (await ownRules()).sort();
         await failCall(0);
@@ -156,12 +159,12 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
         expect((await ownRules()).sort()).toEqual(before);
       });
 
-      test("are told when they cannot be made again, and tried at once when asked once more", async () => {
+      test("are reported when they cannot be restored, and retried at the next check", async () => {
         await fixture.network.attach(somePod());
         const before = (await ownRules()).sort();
         await flush({ chains: "emptied" });
         await clock.advance(60_000);
-        // To look, to read, to write.
+        // Calls to check, to read and to write.
         await failCall(3);
         expect(await fixture.network.problem()).toContain("iptables-restore");
         await failCall(0);
@@ -169,7 +172,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
         expect((await ownRules()).sort()).toEqual(before);
       });
 
-      test("that cannot be looked at are no reason to refuse a pod", async () => {
+      test("that cannot be read do not prevent pods", async () => {
         await fixture.network.attach(somePod());
         await clock.advance(60_000);
         await failCall(1);
@@ -198,7 +201,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
       onHost.close();
     });
 
-    test("a range that cannot be leaves no bridge behind, however often it is tried", async () => {
+    test("an invalid address range leaves no bridge behind, also after several attempts", async () => {
       const folder = join(fixture.options.dataDir, "tools");
       const real = (await run("which", ["ip"])).stdout.trim();
       await mkdir(folder);
@@ -218,7 +221,7 @@ describeNetworking("network: bridge", ["ip", "iptables"], () => {
       expect(named("delete")).toEqual(named("add"));
     });
 
-    test("each data directory has a bridge and addresses of its own", async () => {
+    test("each data directory has its own bridge and addresses", async () => {
       const folders = await Promise.all([1, 2, 3].map(() => mkdtemp(join(tmpdir(), "kindling-bridges-"))));
       const networks = await Promise.all(
         folders.map(async (dataDir) => {

@@ -1,15 +1,15 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { describeNetworking, run } from "../support/netns.ts";
-import { testNetworkContract } from "../support/netns-contract.ts";
-import { type NetworkFixture, openNetwork } from "../support/netns-fixture.ts";
-import { somePod } from "../support/netns-pod.ts";
+import { describeNetworking, run } from "../support/network/netns.ts";
+import { testNetworkContract } from "../support/network/netns-contract.ts";
+import { type NetworkFixture, openNetwork } from "../support/network/netns-fixture.ts";
+import { somePod } from "../support/network/netns-pod.ts";
 
 describeNetworking("network: cni", ["ip", "iptables", "cni-plugins"], () => {
   testNetworkContract("cni");
 
-  describe("with plugins that misbehave", () => {
+  describe("with failing plugins", () => {
     let fixture: NetworkFixture;
     beforeEach(async () => {
       // Long enough for the real plugin on a busy machine.
@@ -46,7 +46,7 @@ describeNetworking("network: cni", ["ip", "iptables", "cni-plugins"], () => {
       (await readFile(join(fixture.options.dataDir, "calls"), "utf8")).trim().split("\n");
     const removeBridge = () => run("ip", ["link", "delete", fixture.bridge]);
 
-    test("one that fails is named with its message, and nothing is left", async () => {
+    test("a failed plugin is named with its message, and nothing is left", async () => {
       const error = `{"cniVersion":"1.0.0","code":11,"msg":"no luck","details":"today"}`;
       await configure(`[ "$CNI_COMMAND" = ADD ] && { echo '${error}'; exit 1; }; exit 3`);
       const pod = somePod();
@@ -59,7 +59,7 @@ describeNetworking("network: cni", ["ip", "iptables", "cni-plugins"], () => {
       await removeBridge();
     });
 
-    test("one that hangs is killed with its children; other pods do not wait; nothing is left", async () => {
+    test("a plugin that hangs is killed with its children, delays no other pod and leaves nothing behind", async () => {
       // Other tests on the machine have sleepers too.
       const nap = 5_000_000 + process.pid;
       await configure(
@@ -83,16 +83,16 @@ describeNetworking("network: cni", ["ip", "iptables", "cni-plugins"], () => {
       await removeBridge();
     });
 
-    test("DEL goes on past one that fails, and again later until all is released", async () => {
+    test("DEL continues after a failed plugin and is retried until everything is released", async () => {
       await configure(
-        `case $CNI_COMMAND in ADD) sed 's/.*"prevResult"://; s/}$//' <<< "$line";; DEL) [ -e ${fixture.options.dataDir}/mended ];; esac`,
+        `case $CNI_COMMAND in ADD) sed 's/.*"prevResult"://; s/}$//' <<< "$line";; DEL) [ -e ${fixture.options.dataDir}/repaired ];; esac`,
       );
       const pod = somePod();
       const { addresses } = await fixture.network.attach(pod);
       expect(addresses).toHaveLength(1);
       await expect(fixture.network.detach(pod.podId)).rejects.toThrow("CNI plugin odd failed to DEL");
       expect(await fixture.network.list()).toEqual([pod.podId]);
-      await writeFile(join(fixture.options.dataDir, "mended"), "");
+      await writeFile(join(fixture.options.dataDir, "repaired"), "");
       const next = await fixture.reopen();
       await next.detach(pod.podId);
       await next.detach(pod.podId);
@@ -128,7 +128,7 @@ describeNetworking("network: cni", ["ip", "iptables", "cni-plugins"], () => {
       await removeBridge();
     });
 
-    test("a record that was lost does not keep a pod's address", async () => {
+    test("an address is released without its record", async () => {
       await configure("exit 0", { order: ["bridge"] });
       const pod = somePod();
       await fixture.network.attach(pod);
@@ -139,10 +139,10 @@ describeNetworking("network: cni", ["ip", "iptables", "cni-plugins"], () => {
       await removeBridge();
     });
 
-    test("what keeps pods from attaching is told: a missing plugin, a version, a broken file", async () => {
+    test("the reason that pods cannot attach is reported: a missing plugin, a version, a broken file", async () => {
       await configure('echo \'{"supportedVersions":["0.4.0"]}\'', { order: ["odd"] });
       expect(await fixture.network.problem()).toBe(
-        "CNI plugin odd does not know version 1.0.0 of the specification",
+        "CNI plugin odd does not support version 1.0.0 of the specification",
       );
       await writeFile(
         join(fixture.options.cniConfDir ?? "", "00-first.conf"),

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isPinned, pinNamespaces, unpinNamespaces } from "../../src/runtime/network/pin-namespaces.ts";
-import { describeNetworking, run } from "../support/netns.ts";
+import { isPinned, pinNamespaces, unpinNamespaces } from "../../src/runtime/networks/pin-namespaces.ts";
+import { describeNetworking, run } from "../support/network/netns.ts";
 
 describeNetworking("pinned namespaces", ["ip"], () => {
   let directory: string;
@@ -20,7 +20,7 @@ describeNetworking("pinned namespaces", ["ip"], () => {
     return (await run("nsenter", [...files, ...command])).stdout.trim();
   };
 
-  test("live without a process, with hostname, parameters and loopback; the host keeps its own", async () => {
+  test("exist without a process, with their own hostname, parameters and loopback", async () => {
     const file = "/proc/sys/kernel/shm_rmid_forced";
     const before = await Promise.all([readFile(file, "utf8"), readFile("/etc/hostname", "utf8")]);
     const pinned = await pinNamespaces({

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Pod } from "../../src/api/objects.ts";
-import { startTestServer, type TestServer } from "../support/api-server.ts";
-import { runKindling } from "../support/run-kindling.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import { makePod } from "../support/manifests/pod.ts";
+import { runKindling } from "../support/programs/run-kindling.ts";
+import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -23,20 +24,14 @@ test.each([
     status: { allocatable: { cpu: "1", memory: "1Gi", pods: "10" } },
   };
   await server.json("POST", "/api/v1/nodes", node);
-  const containers = [{ name: "main", image: "app:1" }];
-  await server.json("POST", pods, {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name },
-    spec: { containers },
-  });
+  await server.json("POST", pods, makePod(name));
   const nodeName = async () => (await server.json<Pod>("GET", `${pods}/${name}`)).spec?.nodeName;
   await expect.poll(nodeName).toBeTruthy();
   child.kill("SIGTERM");
   expect(await exit).toBe(0);
 });
 
-test("without a kubeconfig, and outside a pod, it asks for one", async () => {
+test("without a kubeconfig and outside a pod the error asks for one", async () => {
   const { exit, output } = await runKindling(["scheduler"]);
   expect(await exit).toBe(2);
   expect(output.stderr).toContain("--kubeconfig");

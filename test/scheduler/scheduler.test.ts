@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { makeNode, namespace, useSchedulerCluster } from "../support/scheduler-cluster.ts";
+import { makeNode, namespace, useSchedulerCluster } from "../support/cluster/scheduler-cluster.ts";
 
 const cluster = useSchedulerCluster();
 const { conditionOf, createPod, eventsOf, getPod, nodeOf, startScheduler, untilBound, untilRefused } =
@@ -10,7 +10,7 @@ const boundPods = async () =>
   (await cluster.client.list("pods", { namespace })).items.filter(({ spec }) => spec?.nodeName);
 
 describe("a pod", () => {
-  test("is bound, and says so in its condition and an event", async () => {
+  test("is bound, with a condition and an event", async () => {
     await cluster.client.create("nodes", makeNode("a"));
     startScheduler();
     await createPod("web");
@@ -27,7 +27,7 @@ describe("a pod", () => {
       ]);
   });
 
-  test("that fits nowhere says why, once, and is bound when a node comes", async () => {
+  test("that fits no node reports the reason once, and is bound when a node is added", async () => {
     await cluster.client.create("nodes", makeNode("small", {}, "1"));
     await cluster.client.create(
       "nodes",
@@ -55,7 +55,7 @@ describe("a pod", () => {
     expect(await nodeOf("web")).toBe("large");
   });
 
-  test("is bound when another one makes room", async () => {
+  test("is bound when another pod frees resources", async () => {
     await cluster.client.create("nodes", makeNode("a"));
     startScheduler();
     await createPod("first", { cpu: "2" });
@@ -66,7 +66,7 @@ describe("a pod", () => {
     await untilBound("second");
   });
 
-  test("is bound when the one comes that it wants to be near to", async () => {
+  test("is bound when the pod of its affinity term is scheduled", async () => {
     await cluster.client.create("nodes", makeNode("a"));
     startScheduler();
     const term = { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { app: "db" } } };
@@ -78,7 +78,7 @@ describe("a pod", () => {
     await untilBound("near");
   });
 
-  test("that somebody else binds at the same moment is theirs, and keeps its condition", async () => {
+  test("that another scheduler binds at the same moment keeps its node and its condition", async () => {
     await cluster.client.create("nodes", makeNode("a"));
     for (let i = 0; i < 2; i++) startScheduler();
     const names = Array.from({ length: 60 }, (_, i) => `p${i}`);
@@ -91,7 +91,7 @@ describe("a pod", () => {
     expect(scheduled.map(({ status }) => status)).toEqual(names.map(() => "True"));
   });
 
-  test("with gates waits for them to go", async () => {
+  test("with scheduling gates waits until they are removed", async () => {
     await cluster.client.create("nodes", makeNode("a"));
     startScheduler();
     await createPod("gated", { schedulingGates: [{ name: "example.com/wait" }] });
@@ -106,7 +106,7 @@ describe("a pod", () => {
     await untilBound("gated");
   });
 
-  test("of another scheduler is left to that", async () => {
+  test("of another scheduler is ignored", async () => {
     await cluster.client.create("nodes", makeNode("a"));
     startScheduler();
     await createPod("theirs", { schedulerName: "other" });
@@ -117,7 +117,7 @@ describe("a pod", () => {
     await untilBound("theirs");
   });
 
-  test("that goes while it waits leaves nothing behind", async () => {
+  test("that is deleted while it waits is removed from the queue", async () => {
     startScheduler();
     await createPod("web");
     await untilRefused("web", "no nodes available to schedule pods");
@@ -128,7 +128,7 @@ describe("a pod", () => {
   });
 });
 
-test("a node never gets more than it has, however many pods come at once", async () => {
+test("a node is never overcommitted when many pods are created at once", async () => {
   for (const name of ["a", "b", "c"]) await cluster.client.create("nodes", makeNode(name));
   startScheduler();
   await Promise.all(Array.from({ length: 40 }, (_, i) => createPod(`p${i}`, { cpu: "250m" })));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { PersistentVolumeClaim, StorageClass } from "../../src/api/objects.ts";
-import { makeNode, namespace, useSchedulerCluster } from "../support/scheduler-cluster.ts";
+import type { PersistentVolumeClaim, StorageClass } from "../../src/api/meta/objects.ts";
+import { makeNode, namespace, useSchedulerCluster } from "../support/cluster/scheduler-cluster.ts";
 
 const cluster = useSchedulerCluster();
 const { createPod, nodeOf, startScheduler, untilBound, untilRefused } = cluster;
@@ -26,7 +26,7 @@ const claim: PersistentVolumeClaim = {
 const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
 const getClaim = () => cluster.client.get("persistentvolumeclaims", { namespace, name: "data" });
 
-/** What the controller that binds volumes does. */
+/** Acts as the controller that binds volumes. */
 async function completeClaim(volumeName: string): Promise<void> {
   const { metadata, spec, ...rest } = await getClaim();
   const annotations = { ...metadata.annotations, "pv.kubernetes.io/bind-completed": "yes" };
@@ -37,7 +37,7 @@ async function completeClaim(volumeName: string): Promise<void> {
   });
 }
 
-test("storage that is not there is named", async () => {
+test("names missing storage", async () => {
   await cluster.client.create("nodes", makeNode("a"));
   startScheduler();
   await createPod("web", { volumes });
@@ -47,7 +47,7 @@ test("storage that is not there is named", async () => {
   await untilRefused("web", "pod has unbound immediate PersistentVolumeClaims");
 });
 
-test("storage that is made for the first pod is made where that goes, and awaited", async () => {
+test("WaitForFirstConsumer volumes are provisioned on the pod's node, and the pod waits for them", async () => {
   await cluster.client.create("nodes", makeNode("a"));
   await cluster.client.create("storageclasses", storageClass({}));
   await cluster.client.create("persistentvolumeclaims", claim);
@@ -64,7 +64,7 @@ test("storage that is made for the first pod is made where that goes, and awaite
   await untilBound("web");
 });
 
-test("storage that is there is held for the claim, on the node where it is", async () => {
+test("an existing local volume is reserved for the claim and selects the node", async () => {
   for (const name of ["a", "b"]) await cluster.client.create("nodes", makeNode(name));
   await cluster.client.create(
     "storageclasses",

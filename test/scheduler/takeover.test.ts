@@ -1,20 +1,20 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { connectCluster } from "../../src/client/create-client.ts";
-import { runWhileLeader } from "../../src/client/leader-election.ts";
+import { connectCluster } from "../../src/client/api/create-client.ts";
+import { runWhileLeader } from "../../src/client/leader-election/leader-election.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createScheduler } from "../../src/scheduler/scheduler.ts";
-import { ownPort } from "../support/own-share.ts";
-import { makeNode, namespace, useSchedulerCluster } from "../support/scheduler-cluster.ts";
-import { startServerProcess } from "../support/server-process.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { makeNode, namespace, useSchedulerCluster } from "../support/cluster/scheduler-cluster.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { ownPort } from "../support/network/own-share.ts";
+import { startServerProcess } from "../support/servers/server-process.ts";
 
 const folder = temporaryFolder();
 const cluster = useSchedulerCluster();
 const { createPod, startScheduler, untilBound, untilRefused } = cluster;
 
-test("a scheduler that begins again counts what is bound, and goes on with what is not", async () => {
+test("a restarted scheduler counts bound pods and schedules pending ones", async () => {
   await cluster.client.create("nodes", makeNode("a"));
   const end = startScheduler();
   await createPod("first", { cpu: "1500m" });
@@ -27,9 +27,9 @@ test("a scheduler that begins again counts what is bound, and goes on with what 
   await untilRefused("does-not", "1 Insufficient cpu");
 });
 
-test("a server that is killed and comes back is followed", async () => {
+test("the scheduler reconnects to a server that was killed and restarted", async () => {
   const dataDir = join(folder, "data");
-  // A port that nobody else takes while the server is away.
+  // A port that stays free while the server is stopped.
   const args = ["--data-dir", dataDir, "--listen", `127.0.0.1:${await ownPort()}`];
   const first = await startServerProcess(args);
   const over = await connectCluster({ kubeconfig: first.kubeconfig });
@@ -53,7 +53,7 @@ test("a server that is killed and comes back is followed", async () => {
   await second.exit;
 });
 
-test("of two that want to lead, one schedules, and the other takes over", async () => {
+test("one of two schedulers leads, and the other takes over", async () => {
   await cluster.client.create("nodes", makeNode("a"));
   const working = new Set<string>();
   const candidates = ["x", "y"].map((identity) => {

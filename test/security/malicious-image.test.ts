@@ -4,39 +4,45 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { detectCgroupLayout } from "../../src/lib/cgroup/cgroup-layout.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { volumeMounts } from "../../src/runtime/container/container-mounts.ts";
-import { resolveUser } from "../../src/runtime/container/resolve-user.ts";
-import { type ContractBench, createContractBench } from "../../src/runtime/driver/contract/contract-bench.ts";
-import { createHostDriver } from "../../src/runtime/driver/host/host-driver.ts";
-import { openImages } from "../support/images.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { describeWithTool, toolPath } from "../support/tools.ts";
+import { volumeMounts } from "../../src/runtime/containers/container-mounts.ts";
+import { resolveUser } from "../../src/runtime/containers/resolve-user.ts";
+import {
+  type ContractBench,
+  createContractBench,
+} from "../../src/runtime/drivers/contract/contract-bench.ts";
+import { createHostDriver } from "../../src/runtime/drivers/host/host-driver.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { describeWithTool, isRoot, toolPath } from "../support/programs/tools.ts";
+import { openImages } from "../support/registry/images.ts";
 
-test("an image that calls root 1000 does not make root of who runs as 1000", () => {
+test("an image whose passwd names root 1000 does not give uid 0 to a container that runs as 1000", () => {
   const files = { passwd: "1000:x:0:0::/:/bin/sh\n", group: "2000:x:0:\n" };
   const request = { group: undefined, supplementalGroups: [], mergeImageGroups: true };
   expect(resolveUser({ ...request, user: "1000" }, files)).toMatchObject({ uid: 1000, gid: 0 });
   expect(resolveUser({ ...request, user: "1000:2000" }, files)).toMatchObject({ uid: 1000, gid: 2000 });
 });
 
-test("what an image has in a volume is copied without opening its devices and pipes", async () => {
-  const folder = temporaryFolder();
-  const rootfs = join(folder, "rootfs");
-  mkdirSync(join(rootfs, "data"), { recursive: true });
-  writeFileSync(join(rootfs, "data/file"), "plain");
-  execFileSync("mkfifo", [join(rootfs, "data/pipe")]);
-  // A copy of it would not end.
-  execFileSync("mknod", [join(rootfs, "data/zero"), "c", "1", "5"]);
-  const [mount] = await volumeMounts({
-    volumes: ["/data"],
-    rootfs,
-    directory: join(folder, "container"),
-    taken: [],
-  });
-  expect(readdirSync(mount?.source ?? "")).toEqual(["file"]);
-});
+test.skipIf(!isRoot)(
+  "what an image has in a volume is copied without opening its devices and pipes [needs root]",
+  async () => {
+    const folder = temporaryFolder();
+    const rootfs = join(folder, "rootfs");
+    mkdirSync(join(rootfs, "data"), { recursive: true });
+    writeFileSync(join(rootfs, "data/file"), "plain");
+    execFileSync("mkfifo", [join(rootfs, "data/pipe")]);
+    // A copy of it would not end.
+    execFileSync("mknod", [join(rootfs, "data/zero"), "c", "1", "5"]);
+    const [mount] = await volumeMounts({
+      volumes: ["/data"],
+      rootfs,
+      directory: join(folder, "container"),
+      taken: [],
+    });
+    expect(readdirSync(mount?.source ?? "")).toEqual(["file"]);
+  },
+);
 
-test("what containers leave in their roots is out of reach for the machine's other users", async () => {
+test("files in container roots are not accessible to other users of the machine", async () => {
   const { images, dataDir, remove } = await openImages();
   try {
     expect(images.directory).toBe(dataDir);
@@ -77,21 +83,21 @@ describeWithTool("busybox", "the host driver's own programs, run in an image", (
   const show = "id -u; id -g; ls /taken 2>&1";
   const clean = ["1000", "1000", "ls: /taken: No such file or directory"];
 
-  test("load nothing of it, ask it for no names and call none of its helpers", async () => {
+  test("load no library, user database or helper of the image", async () => {
     const user = { uid: 1000, gid: 1000, additionalGids: [1000] };
-    // The loader complains in the log of every library that it was told to load and did not find.
+    // The loader complains in the log about every library that it was asked to load and did not find.
     const { log } = await bench.run({ rootfs: hostileRootfs(), user, args: ["sh", "-c", show] });
     expect(log).toEqual(clean);
   });
 
-  test("nor when a command is run in it later", async () => {
+  test("nor when exec runs a command in it", async () => {
     const user = { uid: 1000, gid: 1000, additionalGids: [1000] };
     const { id } = await bench.started({ rootfs: hostileRootfs(), user, args: ["sleep", "100"] });
     const { out, err } = await bench.exec(id, ["sh", "-c", show]);
     expect({ out: out.trim().split("\n"), err }).toEqual({ out: clean, err: "" });
   });
 
-  describe("are nobody's to replace", () => {
+  describe("cannot be replaced", () => {
     test.each(["/", "/dev", "/dev/.kindling", "/dev/.old-root/x", "/bin/../dev/"])(
       "nothing is mounted at %s",
       async (destination) => {

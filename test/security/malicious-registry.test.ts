@@ -1,15 +1,16 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { hostPlatform } from "../../src/runtime/registry/platform.ts";
+import { digestOf } from "../../src/runtime/content/content-store.ts";
+import { hostPlatform } from "../../src/runtime/registry/manifest.ts";
 import { createTransport } from "../../src/runtime/registry/transport.ts";
 import {
   type FakeRegistry,
   type FakeRegistryOptions,
   layerOf,
   startFakeRegistry,
-} from "../support/fake-registry.ts";
-import { type ImagesFixture, openImages, pullAll } from "../support/images.ts";
+} from "../support/registry/fake-registry.ts";
+import { type ImagesFixture, openImages, pullAll } from "../support/registry/images.ts";
 
 const layer = layerOf("data", "content");
 let fixture: ImagesFixture;
@@ -39,17 +40,19 @@ async function startService(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe("a registry that says where to get a token", () => {
-  test("does not get a credential sent on to where that leads", async () => {
+describe("a registry that redirects to a token service", () => {
+  test("does not receive credentials at the redirected address", async () => {
     const seen: string[] = [];
     const thief = await startService((request, response) => {
       seen.push(`${request.method} ${request.url}`);
       response.end('{"token":"x"}');
     });
-    const door = await startService((_, response) => response.writeHead(307, { location: thief }).end());
+    const redirector = await startService((_, response) =>
+      response.writeHead(307, { location: thief }).end(),
+    );
     const { reference } = await startRegistry({
       handle(_, response) {
-        response.writeHead(401, { "www-authenticate": `Bearer realm="${door}/token"` }).end();
+        response.writeHead(401, { "www-authenticate": `Bearer realm="${redirector}/token"` }).end();
         return true;
       },
     });
@@ -67,13 +70,13 @@ describe("a registry that says where to get a token", () => {
           return true;
         },
       });
-      await expect(pullAll(fixture.images, { reference })).rejects.toThrow("which is not followed");
+      await expect(pullAll(fixture.images, { reference })).rejects.toThrow("which is not supported");
     },
   );
 });
 
 describe("an address that a registry named", () => {
-  test.each(["127.0.0.1", "localhost"])("is not %s, unless the registry is there itself", async (name) => {
+  test.each(["127.0.0.1", "localhost"])("is not %s, unless the registry itself runs there", async (name) => {
     let asked = 0;
     const service = new URL(
       await startService((_, response) => {
@@ -85,7 +88,7 @@ describe("an address that a registry named", () => {
     const transport = createTransport();
     const { signal } = new AbortController();
     try {
-      const call = transport.send({ url: service, isReferred: true, signal });
+      const call = transport.send({ url: service, reach: "remote", signal });
       await expect(call).rejects.toThrow("an address of this machine alone");
       expect(asked).toBe(0);
       const { status, body } = await transport.send({ url: service, signal });
@@ -95,6 +98,36 @@ describe("an address that a registry named", () => {
       transport.close();
     }
   });
+});
+
+test.each(["http://169.254.169.254/latest/meta-data", "http://10.0.0.7/blob", "http://[fe80::1]/"])(
+  "a registry on loopback cannot redirect to %s",
+  async (location) => {
+    const { reference } = await startRegistry({
+      handle(request, response) {
+        if (!request.url?.includes("/blobs/")) return false;
+        response.writeHead(307, { location }).end();
+        return true;
+      },
+    });
+    await expect(pullAll(fixture.images, { reference })).rejects.toThrow("only to loopback");
+  },
+);
+
+test.each(["null", "[]", '"text"'])("a configuration that is %s is rejected", async (config) => {
+  const bytes = Buffer.from(config);
+  const { reference } = await startRegistry({
+    handle(request, response) {
+      if (request.url?.includes("/blobs/")) response.end(bytes);
+      else if (request.url?.includes("/manifests/")) {
+        const descriptor = { digest: digestOf(bytes), size: bytes.length };
+        response.end(JSON.stringify({ schemaVersion: 2, config: descriptor, layers: [] }));
+      } else return false;
+      return true;
+    },
+  });
+  await expect(pullAll(fixture.images, { reference })).rejects.toThrow("configuration is not an object");
+  expect(fixture.images.list()).toEqual([]);
 });
 
 describe("a manifest", () => {
@@ -137,7 +170,7 @@ describe("a manifest", () => {
   });
 });
 
-test("an image that lies about a layer does not spoil the same layer for another image", async () => {
+test("an image with a false layer does not affect the same layer of another image", async () => {
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;

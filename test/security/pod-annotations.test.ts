@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { ContainerConfig, PodSandboxConfig } from "../../src/cri/generated/cri.ts";
-import { buildContainerSpec } from "../../src/runtime/container/build-container-spec.ts";
-import { parseImageConfig } from "../../src/runtime/image/image-config.ts";
+import { buildContainerSpec } from "../../src/runtime/containers/build-container-spec.ts";
+import { parseImageConfig } from "../../src/runtime/images/images.ts";
 
-test("no annotation of a pod gives orders to the OCI runtime", () => {
+test("annotations of a pod are not passed to the OCI runtime", () => {
   const orders = {
     "run.oci.keep_original_groups": "1",
     "run.oci.seccomp.plugins": "/hostile.so",
@@ -12,6 +12,10 @@ test("no annotation of a pod gives orders to the OCI runtime", () => {
     "org.systemd.property.ExecStart": "x",
     "io.katacontainers.config.hypervisor.path": "/hostile",
     "module.wasm.image/variant": "compat",
+    "io.kubernetes.cri.container-type": "sandbox",
+    "io.kubernetes.cri.sandbox-id": "the sandbox of another pod",
+    "io.kubernetes.cri-o.SandboxID": "the sandbox of another pod",
+    "io.kubernetes.sandbox.id": "the sandbox of another pod",
   };
   const { annotations } = buildContainerSpec({
     id: "c",
@@ -27,6 +31,10 @@ test("no annotation of a pod gives orders to the OCI runtime", () => {
     mounts: [],
     namespaces: { network: "new", ipc: "new", uts: "new", pid: "new" },
     logPath: "",
+    runtimeAnnotations: { "io.kubernetes.cri.sandbox-id": "its own" },
   });
-  expect(annotations).toEqual({ "io.kubernetes.container.hash": "1" });
+  expect(annotations).toEqual({
+    "io.kubernetes.container.hash": "1",
+    "io.kubernetes.cri.sandbox-id": "its own",
+  });
 });

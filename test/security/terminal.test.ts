@@ -3,11 +3,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { formatTable } from "../../src/cli/printer/table.ts";
-import { printable } from "../../src/cli/printer/terminal-text.ts";
+import { formatTable, printable } from "../../src/cli/printer/terminal-text.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
-import { formatLogLine } from "../../src/lib/format-log-line.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { formatLogLine } from "../../src/lib/logger.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 /** Clears the screen, sets the title, colours by the one-byte introducer, deletes, turns the order of letters. */
 const hostile = "\x1b[2J\x1b]0;title\x07\u009b31m\x7f\u202e\u2066words\u2069";
@@ -17,20 +16,20 @@ const obeyed = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u20
 const folder = temporaryFolder();
 afterEach(() => vi.restoreAllMocks());
 
-test("of what a pod says, only what can be read reaches the terminal", () => {
+test("control characters of a pod do not reach the terminal", () => {
   expect(printable(hostile)).not.toMatch(obeyed);
   expect(printable(`a\n\t${hostile}`)).toContain("a\n\t");
   expect(formatTable(["NAME"], [[printable(hostile)]])).not.toMatch(obeyed);
 });
 
-test("nor does the log hand it on", () => {
+test("nor the log", () => {
   const fields = { level: "info", time: "2026-01-01T00:00:00.000Z", msg: "said", text: hostile };
   const line = formatLogLine(JSON.stringify({ ...fields, error: { message: hostile } }));
   expect(line).toContain("words");
   expect(line.trimEnd()).not.toMatch(obeyed);
 });
 
-test("nor an error that repeats the words of a server", async () => {
+test("nor an error message that quotes a server", async () => {
   const server = createServer((_, response) => {
     const status = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Forbidden", code: 403 };
     response.writeHead(403, { "content-type": "application/json" });

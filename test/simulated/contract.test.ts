@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { connectCri } from "../../src/cri/cri-client.ts";
 import { ImageSpec, PullImageRequest } from "../../src/cri/generated/cri.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import type { SimulationRule } from "../../src/simulated/script/rules.ts";
+import type { SimulationRule } from "../../src/simulated/scripts/rules.ts";
 import { startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { type ContractRuntime, describeCriContract } from "../support/cri-contract.ts";
-import { busyboxImage } from "../support/cri-runtime.ts";
+import { type ContractRuntime, describeCriContract } from "../support/cri/cri-contract.ts";
+import { busyboxImage } from "../support/cri/cri-runtime.ts";
+import { describeSlow } from "../support/vitest/slow.ts";
 
 const slowImage = "registry.test/slow:1";
 const stallingImage = "registry.test/stalling:1";
@@ -39,4 +40,6 @@ async function start({ overSocket }: { overSocket: boolean }): Promise<ContractR
 }
 
 describeCriContract("the simulated runtime over its socket", () => start({ overSocket: true }));
-describeCriContract("the simulated runtime in-process", () => start({ overSocket: false }));
+describeSlow("without a socket", () =>
+  describeCriContract("the simulated runtime in-process", () => start({ overSocket: false })),
+);

@@ -7,7 +7,7 @@ import { type CriClient, connectCri } from "../../src/cri/cri-client.ts";
 import { ContainerEventType, ContainerState, PodSandboxState } from "../../src/cri/generated/cri.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { startSimulatedRuntime } from "../../src/simulated/start-simulated-runtime.ts";
-import { containerConfig, podConfig, runContainer, runSandbox, statusOf } from "../support/cri-pod.ts";
+import { containerConfig, podConfig, runContainer, runSandbox, statusOf } from "../support/cri/cri-pod.ts";
 import { scripted, startNode } from "./node.ts";
 
 async function runPod(client: CriClient, config = podConfig()) {
@@ -19,7 +19,7 @@ async function runPod(client: CriClient, config = podConfig()) {
 const sandboxState = async (client: CriClient, podSandboxId: string) =>
   (await client.runtime.podSandboxStatus({ podSandboxId, verbose: false })).status?.state;
 
-test("a sandbox is killed: not ready, its containers ended with 137, all of it heard", async () => {
+test("a killed sandbox is not ready, its containers exit with 137, and events report both", async () => {
   const { client, simulated } = await startNode();
   const { podSandboxId, containerId, uid } = await runPod(client);
   const events = client.runtime.getContainerEvents({})[Symbol.asyncIterator]();
@@ -29,18 +29,18 @@ test("a sandbox is killed: not ready, its containers ended with 137, all of it h
   expect((await events.next()).value).toMatchObject({ containerId: podSandboxId, ...stopped });
   expect(await sandboxState(client, podSandboxId)).toBe(PodSandboxState.SANDBOX_NOTREADY);
   expect(await statusOf(client, containerId)).toMatchObject({ exitCode: 137 });
-  expect(() => simulated.killSandbox(uid)).toThrow(`pod ${uid} has no sandbox that is ready`);
+  expect(() => simulated.killSandbox(uid)).toThrow(`pod ${uid} has no ready sandbox`);
 });
 
-test("a container exits when it is told", async () => {
+test("a container exits on demand", async () => {
   const { client, simulated } = await startNode();
   const { containerId, uid } = await runPod(client);
   simulated.exitContainer(uid, "main", 42);
   expect(await statusOf(client, containerId)).toMatchObject({ exitCode: 42, reason: "Error" });
-  expect(() => simulated.exitContainer(uid, "main", 42)).toThrow(/no container main that runs/);
+  expect(() => simulated.exitContainer(uid, "main", 42)).toThrow(/no running container main/);
 });
 
-test("a reboot: nothing is ready, nothing ran to its end, and who called or listened is cut off", async () => {
+test("a reboot: no sandbox is ready, no container has exited normally, and clients are disconnected", async () => {
   const { client, clock, simulated } = await startNode();
   const { podSandboxId, containerId } = await runPod(client, scripted({ exit: "code=1 after=1h" }));
   const created = await client.runtime.createContainer({
@@ -63,7 +63,7 @@ test("a reboot: nothing is ready, nothing ran to its end, and who called or list
   await runSandbox(client);
 });
 
-test("an outage: nobody answers on the socket or beside it, pods go on, then all is as before", async () => {
+test("during an outage no call is served, pods keep running, and afterwards the state is unchanged", async () => {
   const folder = await mkdtemp(join(tmpdir(), "kindling-simulated-"));
   const listen = `unix://${join(folder, "cri.sock")}`;
   const { client, clock, simulated } = await startNode({ listen });
@@ -71,7 +71,7 @@ test("an outage: nobody answers on the socket or beside it, pods go on, then all
   const remote = connectCri(listen);
   expect((await statusOf(remote, containerId)).state).toBe(ContainerState.CONTAINER_RUNNING);
   const second = startSimulatedRuntime({ listen, logger: silentLogger });
-  await expect(second).rejects.toThrow(/is in use: another runtime listens there/);
+  await expect(second).rejects.toThrow(/is in use: another runtime is listening on it/);
 
   await simulated.outage();
   const unavailable = { code: codes.UNAVAILABLE };
@@ -90,7 +90,7 @@ test("an outage: nobody answers on the socket or beside it, pods go on, then all
   await rm(folder, { recursive: true });
 });
 
-test("the next daemon takes pods, images and planned exits over, with those that are overdue", async () => {
+test("the next daemon restores pods, images and planned exits, including overdue ones", async () => {
   const first = await startNode();
   const { clock } = first;
   const soon = await runPod(first.client, scripted({ exit: "code=1 after=5s" }));

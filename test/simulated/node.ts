@@ -8,10 +8,10 @@ import {
   type SimulatedRuntimeOptions,
   startSimulatedRuntime,
 } from "../../src/simulated/start-simulated-runtime.ts";
-import { podConfig, type SandboxOptions } from "../support/cri-pod.ts";
-import { busyboxImage } from "../support/cri-runtime.ts";
+import { podConfig, type SandboxOptions } from "../support/cri/cri-pod.ts";
+import { busyboxImage } from "../support/cri/cri-runtime.ts";
 
-/** A simulated runtime in this process on a clock of its own, with `busyboxImage`. */
+/** A simulated runtime in this process with its own clock and `busyboxImage`. */
 export interface TestNode {
   readonly clock: ManualClock;
   readonly simulated: SimulatedRuntime;

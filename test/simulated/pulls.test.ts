@@ -8,7 +8,7 @@ import {
   PullImageWithProgressRequest,
   type PullImageWithProgressResponse,
 } from "../../src/cri/generated/cri.ts";
-import type { PullScript } from "../../src/simulated/script/scripts.ts";
+import type { PullScript } from "../../src/simulated/scripts/scripts.ts";
 import { failsAfter, scripted, settled, startNode, type TestNode } from "./node.ts";
 
 const mib = 2 ** 20;
@@ -84,7 +84,7 @@ describe("progress", () => {
     ]);
   });
 
-  test("who joins gets the rest of it", async () => {
+  test("a caller that joins gets the remaining reports", async () => {
     const node = await withPull(script);
     const first = pull(node);
     await node.clock.advance(6_000);
@@ -95,7 +95,7 @@ describe("progress", () => {
     expect(await second).toEqual(await first);
   });
 
-  test("3542-9 what is here does not come again", async () => {
+  test("3542-9 layers that are present are not pulled again", async () => {
     const node = await withPull(script);
     const first = pull(node);
     await node.clock.advance(11_500);
@@ -110,7 +110,7 @@ describe("progress", () => {
 });
 
 describe("failures", () => {
-  test("3542-4 a stall, for those who have no patience; a later try goes on when the rule is gone", async () => {
+  test("3542-4 a stalled pull fails after the timeout; a later attempt continues when the rule is removed", async () => {
     const node = await startNode();
     const stall = { sizeBytes: 10 * mib, bytesPerSecond: mib, stallAtByte: 3 * mib };
     const fault = node.simulated.rules.add({ match: { image: "web:1" }, pull: stall });
@@ -133,13 +133,13 @@ describe("failures", () => {
     expect(await present(node)).toBe(false);
   });
 
-  test("on the way, with words of its own", async () => {
+  test("during the pull, with its own message", async () => {
     const failure = { kind: "unavailable", message: "connection reset", atByte: 5 * mib } as const;
     const node = await withPull({ sizeBytes: 10 * mib, bytesPerSecond: mib, failure });
     await failsAfter(node.clock, { ms: 5_000, call: pull(node), error: { details: "connection reset" } });
   });
 
-  test("for those without the credentials", async () => {
+  test("without credentials", async () => {
     const node = await withPull({ credentials: { username: "ann", password: "secret" } });
     const unauthenticated = { code: codes.UNAUTHENTICATED };
     await expect(pull(node)).rejects.toMatchObject(unauthenticated);
@@ -156,7 +156,7 @@ describe("failures", () => {
   });
 });
 
-test("images can be here without a pull, but for those that a rule has one for", async () => {
+test("images can be present without a pull, except those with a pull rule", async () => {
   const node = await startNode({
     imagesPresent: true,
     script: [{ match: { image: "big:*" }, pull: { layers: 3 } }],

@@ -12,19 +12,19 @@ import {
   runContainer,
   runSandbox,
   statusOf,
-} from "../support/cri-pod.ts";
+} from "../support/cri/cri-pod.ts";
 import { failsAfter, scripted, settled, startNode, type TestNode } from "./node.ts";
 
 const sandboxIds = async ({ client }: TestNode) =>
   (await client.runtime.listPodSandbox({ filter: undefined })).items.map(({ id }) => id);
 const stateOf = async ({ client }: TestNode, containerId: string) =>
   (await statusOf(client, containerId)).state;
-/** As a kubelet tells the runtime its node's block. */
+/** Sets the node's pod CIDR as a kubelet does. */
 const announce = (client: CriClient, podCidr: string) =>
   client.runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } });
 
 describe("sandboxes", () => {
-  test("take their time; one whose caller gives up is never there", async () => {
+  test("are delayed; one whose caller times out is not created", async () => {
     const node = await startNode({ script: [{ match: { pod: "pod-*" }, sandbox: { delayMs: 2_000 } }] });
     const running = runSandbox(node.client);
     await node.clock.advance(1_999);
@@ -45,14 +45,14 @@ describe("sandboxes", () => {
     await again;
   });
 
-  test("one that never comes ends with the caller's deadline, two minutes unless told", async () => {
+  test("one that never finishes ends with the caller's deadline, by default two minutes", async () => {
     const { client, clock } = await startNode();
     const call = runSandbox(client, scripted({ "sandbox-delay": "forever" }));
     await failsAfter(clock, { ms: 120_000, call, error: { code: codes.DEADLINE_EXCEEDED } });
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("their network fails as the real one's, until the rule is gone", async () => {
+  test("their network fails like the real one until the rule is removed", async () => {
     const { client, simulated } = await startNode();
     const fault = simulated.rules.add({
       match: { namespace: "default" },
@@ -66,7 +66,7 @@ describe("sandboxes", () => {
     await runSandbox(client);
   });
 
-  test("so many failures, from YAML", async () => {
+  test("a number of failures, from YAML", async () => {
     const { client } = await startNode();
     const config = scripted({ "sandbox-error": "no route", "sandbox-error-times": "2" });
     for (let i = 0; i < 2; i++) await expect(runSandbox(client, config)).rejects.toThrow("no route");
@@ -86,7 +86,7 @@ describe("sandboxes", () => {
     expect(runtimeHandlers.map(({ name }) => name)).toContain("gvisor");
   });
 
-  test("a wrong annotation fails with how to write it", async () => {
+  test("an invalid annotation fails with the correct syntax", async () => {
     const { client } = await startNode();
     await expect(runSandbox(client, scripted({ exit: "soon" }))).rejects.toMatchObject({
       code: codes.INVALID_ARGUMENT,
@@ -94,7 +94,7 @@ describe("sandboxes", () => {
     });
   });
 
-  test("addresses come back when the network is torn down, also at the second try", async () => {
+  test("addresses are released when the network is torn down, also at the second attempt", async () => {
     const { client, simulated } = await startNode();
     await announce(client, "10.9.0.0/29");
     const ids = [];
@@ -116,7 +116,7 @@ describe("sandboxes", () => {
     await runSandbox(client);
   });
 
-  test("a kubelet's pod CIDR counts from then on", async () => {
+  test("uses the pod CIDR of the kubelet", async () => {
     const { client } = await startNode();
     await announce(client, "10.244.7.0/24,fd00::/64");
     const podSandboxId = await runSandbox(client);
@@ -127,7 +127,7 @@ describe("sandboxes", () => {
 });
 
 describe("containers", () => {
-  test("exit so often, so long after their start, then stay up", async () => {
+  test("exit a number of times after a delay, then keep running", async () => {
     const node = await startNode();
     const sandbox = await runSandbox(node.client, scripted({ exit: "code=1 after=2s times=2" }));
     for (const attempt of [0, 1, 2]) {
@@ -142,7 +142,7 @@ describe("containers", () => {
     }
   });
 
-  test("take their time to start, which nobody else may use", async () => {
+  test("start with a delay, during which a second start is rejected", async () => {
     const { client, clock } = await startNode();
     const sandboxConfig = scripted({ "start-delay.main": "1s" });
     const podSandboxId = await runSandbox(client, sandboxConfig);
@@ -182,7 +182,7 @@ describe("containers", () => {
     await runContainer(client, podSandboxId);
   });
 
-  test("stop in their time, and in no more than they are given", async () => {
+  test("stop after their delay, at most after the grace period", async () => {
     const { client, clock } = await startNode();
     const podSandboxId = await runSandbox(client, scripted({ "stop-delay": "5s" }));
     const containerId = await runContainer(client, podSandboxId);
@@ -200,7 +200,7 @@ describe("containers", () => {
     expect((await statusOf(client, other)).exitCode).toBe(137);
   });
 
-  test("answer commands by the time since their start, within the caller's time", async () => {
+  test("respond to commands by the time since their start, within the timeout", async () => {
     const { client, clock, simulated } = await startNode();
     simulated.rules.add({
       match: { image: "test.local/*" },
@@ -227,7 +227,7 @@ describe("containers", () => {
     expect(await cut).toMatchObject({ exitCode: 137 });
   });
 
-  test("write a log when they have something to say, else no file", async () => {
+  test("write a log file only if they have output", async () => {
     const logDirectory = await mkdtemp(join(tmpdir(), "kindling-simulated-log-"));
     const { client } = await startNode();
     const podSandboxId = await runSandbox(client, scripted({ "log.talker": "one\ntwo" }, { logDirectory }));
@@ -246,7 +246,7 @@ describe("containers", () => {
     await rm(logDirectory, { recursive: true });
   });
 
-  test("use what rules say", async () => {
+  test("use the resources of their rules", async () => {
     const { client, clock, simulated } = await startNode();
     simulated.rules.add({ container: { usage: { cpuNanoCores: 250_000_000, memoryBytes: 1_000 } } });
     const podSandboxId = await runSandbox(client);
@@ -264,7 +264,7 @@ describe("containers", () => {
   });
 });
 
-test("a node that is not well says so while the rule is there", async () => {
+test("a node reports its problem while the rule exists", async () => {
   const { client, simulated } = await startNode();
   const conditions = async () => (await client.runtime.status({ verbose: false })).status?.conditions;
   const fault = simulated.rules.add({ status: { networkProblem: "cni config uninitialized" } });
@@ -276,7 +276,7 @@ test("a node that is not well says so while the rule is there", async () => {
   expect(await conditions()).toMatchObject([{ status: true }, { status: true }]);
 });
 
-test("exec and attach say why not", async () => {
+test("exec and attach return the reason", async () => {
   const { client } = await startNode();
   const streams = { containerId: "x", tty: false, stdin: false, stdout: true, stderr: true };
   await expect(client.runtime.exec({ ...streams, cmd: ["sh"] })).rejects.toMatchObject({

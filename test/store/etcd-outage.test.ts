@@ -2,13 +2,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { eventKey } from "../../src/store/store.ts";
 import { isStoreError } from "../../src/store/store-error.ts";
-import { bytes, eventually, range, useEtcd } from "../support/etcd-fixture.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
+import { bytes, eventually, range, useEtcd } from "../support/servers/etcd-fixture.ts";
 
 describeWithTool("etcd", "etcd store with etcd away", () => {
   const { start, startCluster, open, follow } = useEtcd();
 
-  test("killed and restarted amid writes: nothing acknowledged is lost, no watch has a gap or a repeat", async () => {
+  test("killed and restarted during writes: no acknowledged write is lost, and no watch has a gap or a repeat", async () => {
     const server = await start();
     const store = open(server);
     const all = follow(store, "/", 2);
@@ -54,7 +54,7 @@ describeWithTool("etcd", "etcd store with etcd away", () => {
     expect(inDoubt).toBeLessThan(50);
   });
 
-  test("frozen: calls give up in time, and a write says that it is in doubt", async () => {
+  test("frozen: calls time out, and the outcome of a write is reported as unknown", async () => {
     const server = await start();
     await open(server).create("/a", bytes("1"));
     const store = open(server, { timeoutMs: 2_000 });
@@ -72,7 +72,7 @@ describeWithTool("etcd", "etcd store with etcd away", () => {
     await eventually(() => store.get("/a")).toMatchObject({ key: "/a" });
   });
 
-  test("back within the time allowed: calls that waited for it succeed", async () => {
+  test("back within the timeout: waiting calls succeed", async () => {
     const server = await start();
     await open(server).create("/a", bytes("1"));
     await server.kill();
@@ -92,7 +92,7 @@ describeWithTool("etcd", "etcd store with etcd away", () => {
     await Promise.all([watch, read]);
   });
 
-  test("a watch that etcd told of its progress outlives a compaction of what did not concern it", async () => {
+  test("a watch with a progress notification survives the compaction of revisions that it did not need", async () => {
     const server = await start({ args: ["--experimental-watch-progress-notify-interval", "100ms"] });
     const store = open(server);
     const watch = follow(store, "/quiet/", 2);
@@ -110,7 +110,7 @@ describeWithTool("etcd", "etcd store with etcd away", () => {
   });
 
   describe("several endpoints", () => {
-    test("one that is dead from the start is passed over", async () => {
+    test("skips an unavailable endpoint at the start", async () => {
       const server = await start();
       const store = open(["http://127.0.0.1:1", "http://no-such-host.invalid:2379", server.url]);
       const watch = follow(store, "/", 2);
@@ -124,7 +124,7 @@ describeWithTool("etcd", "etcd store with etcd away", () => {
       expect(await store.currentRevision()).toBe(1);
     });
 
-    test("calls and watches leave a member that dies for another; without a majority nothing works", async () => {
+    test("calls and watches move from a killed member to another; without a majority all calls fail", async () => {
       const servers = await startCluster(3);
       const urls = servers.map((server) => server.url);
       // An election takes its time on a busy machine.
@@ -150,7 +150,7 @@ describeWithTool("etcd", "etcd store with etcd away", () => {
       await eventually(() => watch.events.map(eventKey)).toEqual(["/a", "/b", "/c"]);
     });
 
-    test("all away: the error names each with its reason", async () => {
+    test("all unavailable: the error names each endpoint with its reason", async () => {
       const store = open(["http://127.0.0.1:1", "http://localhost:2"], { timeoutMs: 6_000 });
       await expect(store.currentRevision()).rejects.toMatchObject({
         code: "unavailable",
@@ -161,8 +161,8 @@ describeWithTool("etcd", "etcd store with etcd away", () => {
     });
   });
 
-  describe("TLS", () => {
-    test("with the client certificate that etcd asks for, all works", async () => {
+  describeWithTool("openssl", "TLS", () => {
+    test("works with the client certificate that etcd requires", async () => {
       const server = await start({ tls: true });
       const store = open(server, { tls: server.tls });
       const watch = follow(store, "/", 2);
@@ -170,13 +170,13 @@ describeWithTool("etcd", "etcd store with etcd away", () => {
       await eventually(watch.revisions).toEqual([2]);
     });
 
-    test("what does not match is refused with a clear error", async () => {
+    test("mismatching certificates are rejected with a clear error", async () => {
       const server = await start({ tls: true });
       const cases = [
         {
           url: server.url,
           tls: { ca: server.tls?.ca },
-          says: /does not accept our client certificate, or the lack/,
+          says: /rejects our client certificate, or requires one/,
         },
         { url: server.url, tls: {}, says: /unable to verify the first certificate/ },
         {

@@ -4,9 +4,9 @@ import { callUnary } from "../../src/lib/grpc-call.ts";
 import { KVService, type RequestOp } from "../../src/store/etcd/generated/etcd.ts";
 import { describeStoreContract } from "../../src/store/store.contract.ts";
 import { eventKey, type Store } from "../../src/store/store.ts";
-import { bytes, eventually, range, useEtcd } from "../support/etcd-fixture.ts";
-import type { EtcdServer } from "../support/etcd-server.ts";
-import { describeWithTool } from "../support/tools.ts";
+import { describeWithTool } from "../support/programs/tools.ts";
+import { bytes, eventually, range, useEtcd } from "../support/servers/etcd-fixture.ts";
+import type { EtcdServer } from "../support/servers/etcd-server.ts";
 
 describeWithTool("etcd", "etcd store", () => {
   const { start, open, follow } = useEtcd();
@@ -35,7 +35,7 @@ describeWithTool("etcd", "etcd store", () => {
       expect((await b.get("/counter"))?.value.toString()).toBe("200");
     });
 
-    test("prefixes keep them apart", async () => {
+    test("prefixes separate them", async () => {
       const server = await start();
       const [a, b] = [open(server, { keyPrefix: "/a" }), open(server, { keyPrefix: "/b" })];
       const watch = follow(b, "/", 2);
@@ -81,7 +81,7 @@ describeWithTool("etcd", "etcd store", () => {
   });
 
   describe("watches", () => {
-    test("a foreign transaction of several keys, in messages that etcd cuts, arrives whole and in order", async () => {
+    test("a transaction of another client is delivered completely and in order, also in fragments", async () => {
       const server = await start();
       const store = open(server);
       const watch = follow(store, "/", 2);
@@ -107,7 +107,7 @@ describeWithTool("etcd", "etcd store", () => {
       expect(seen).toBe(500);
     });
 
-    test("a thousand share a stream", async () => {
+    test("a thousand watches share a stream", async () => {
       const store = open(await start());
       const watches = range(1_000).map((i) => follow(store, `/${i}/`, 2));
       const all = follow(store, "/", 2);

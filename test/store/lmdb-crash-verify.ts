@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { checkLmdbFile } from "../../src/store/lmdb/check-file.ts";
 import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
+import { checkLmdbFile } from "../../src/store/lmdb/verify/check-file.ts";
 import { type Entry, eventKey, firstRevision, type Store, type StoreEvent } from "../../src/store/store.ts";
 import { crashValue, type Report } from "./lmdb-crash-report.ts";
 
@@ -89,7 +89,7 @@ function checkNothingForeign({ issued }: Said, events: readonly StoreEvent[]): v
     }
     const { key, value } = event.entry;
     const id = idOf(event.entry) ?? "";
-    assert.equal(issued.get(id)?.key, key, `nobody issued ${id}`);
+    assert.equal(issued.get(id)?.key, key, `${id} was never written`);
     assert(value.equals(crashValue(key, id)), `the value of ${id} is not what was written`);
     assert(!seen.has(id), `${id} happened twice`);
     seen.add(id);

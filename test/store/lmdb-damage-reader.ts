@@ -1,4 +1,4 @@
-// Damages copies of a store, one seed after the other, and says for each what became of it. A process of its own,
+// Damages copies of a store, one seed after the other, and prints the outcome for each. A separate process,
 // since a data file that gets past the checks could end it.
 import { mkdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -12,16 +12,16 @@ const [file = "", directory = "", from, to] = process.argv.slice(2);
 const sound = withoutRoom(readFileSync(file));
 const names = Object.keys(damages);
 
-await tell("sound", sound);
+await report("sound", sound);
 for (let seed = Number(from); seed < Number(to); seed++) {
   const name = names[seed % names.length] ?? "";
   const bytes = Buffer.from(sound);
   damages[name]?.(bytes, createRandom(seed));
-  await tell(`${seed}`, bytes);
+  await report(`${seed}`, bytes);
 }
 
 /** One line: the label, then digests of all that could be read and of the same after some writes, or the error. */
-async function tell(label: string, bytes: Buffer): Promise<void> {
+async function report(label: string, bytes: Buffer): Promise<void> {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory);
   writeFileSync(join(directory, "store.mdb"), bytes);

@@ -4,7 +4,7 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { isStoreError } from "../../src/store/store-error.ts";
-import { mountSmallDisk } from "../support/small-disk.ts";
+import { mountSmallDisk } from "../support/files/small-disk.ts";
 
 const disk = mountSmallDisk(4);
 afterAll(() => disk?.remove());
@@ -17,13 +17,13 @@ describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
     rmSync(filler, { force: true });
   });
 
-  test("refuses writes and nothing else, and takes them again when there is room", async () => {
+  test("rejects only writes, and accepts them again when there is space", async () => {
     const store = await openLmdbStore({ directory });
     const answered = await writeUntilFull(store, (name, i) => `/${name}/${i}`);
     expect(answered.size).toBeGreaterThan(100);
     await expect(store.create("/more", Buffer.alloc(500_000))).rejects.toMatchObject({
       code: "noSpace",
-      message: `no space left to write ${join(directory, "store.mdb")}; nothing was written`,
+      message: `no space left on the device to write ${join(directory, "store.mdb")}; nothing was written`,
     });
     await expectAll(store, answered);
     expect((await store.list("/")).entries).toHaveLength(answered.size);
@@ -44,7 +44,7 @@ describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
     await reopened.close();
   });
 
-  test("gets room from a compaction", async () => {
+  test("gets space from a compaction", async () => {
     disk?.resize(24);
     const store = await openLmdbStore({ directory });
     const answered = await writeUntilFull(store, (name) => `/${name}`);
@@ -56,7 +56,7 @@ describe.skipIf(!disk)("a full disk [needs the right to mount a tmpfs]", () => {
     await store.close();
   });
 
-  test("is said when it is full from the beginning", async () => {
+  test("is reported when the disk is full from the start", async () => {
     disk?.resize(4);
     expect(() => writeFileSync(filler, Buffer.alloc(5_000_000))).toThrow("ENOSPC");
     await expect(openLmdbStore({ directory })).rejects.toMatchObject({ code: "noSpace" });

@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
-import { bundle } from "../support/bundle.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { bundle } from "../support/programs/bundle.ts";
 
 const directory = join(temporaryFolder(), "store");
 let owner: ChildProcess | undefined;
 afterAll(() => void owner?.kill("SIGKILL"));
 
-test("a directory is refused while another process has it, and free when that one is killed", async () => {
+test("rejects a directory that another process has open, until that process is killed", async () => {
   const writer = await bundle("test/store/lmdb-crash-writer.ts");
   owner = spawn(process.execPath, [writer, directory, "1"], { stdio: ["ignore", "pipe", "inherit"] });
   let said = "";

@@ -9,7 +9,7 @@ afterAll(() => cluster?.close());
 
 const containers = [{ name: "c", image: "web:1" }];
 
-test("objects bear the cluster's time", async () => {
+test("objects have timestamps of the cluster's clock", async () => {
   const before = cluster.clock.now();
   await cluster.clock.advance("10m30s");
   expect(cluster.clock.now() - before).toBeGreaterThanOrEqual(10.5 * 60_000);
@@ -17,7 +17,7 @@ test("objects bear the cluster's time", async () => {
   expect(Date.parse(metadata.creationTimestamp ?? "")).toBeGreaterThan(before + 10 * 60_000);
 });
 
-test("nodes that live stay ready, however far it moves", async () => {
+test("running nodes stay ready when the clock is advanced far", async () => {
   const changes: (string | undefined)[] = [];
   const stop = new AbortController();
   const watching = (async () => {
@@ -74,7 +74,7 @@ test("a liveness probe that fails once a minute", async () => {
   await client.waitFor("pods", "dying", "Ready");
   const fault = faults.failProbe({ pod: "dying", probe: "liveness" }, "too slow");
   await clock.advance("4m");
-  fault.heal();
+  fault.end();
   await client.waitFor(
     "pods",
     "dying",
@@ -87,7 +87,7 @@ test("a liveness probe that fails once a minute", async () => {
   await expect.poll(messages).toContain("Liveness probe failed: too slow");
 });
 
-test("the lease of a node that is away: its pods are moved, and it comes back", async () => {
+test("a node with an expired lease loses its pods and recovers", async () => {
   const { client, clock, faults } = cluster;
   const labels = { app: "moving" };
   const spec = { nodeName: "node-1", containers };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Pod } from "../../src/api/objects.ts";
-import { TransportError } from "../../src/client/transport.ts";
+import type { Pod } from "../../src/api/meta/objects.ts";
+import { TransportError } from "../../src/client/transport/transport.ts";
 import { startCluster, type TestCluster } from "../../src/testing/start-cluster.ts";
 
 let cluster: TestCluster;
@@ -22,13 +22,13 @@ const untilSaid = (name: string, condition: string, says: RegExp) =>
 
 const waitingReason = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.waiting?.reason;
 
-test("volumes: failing, then slow, then well", async () => {
+test("volumes: failing, then slow, then working", async () => {
   const { client, clock, faults } = cluster;
   const slow = faults.slowVolume({ pod: "volumes", volume: "data" }, "10m");
   const failing = faults.failVolume({ pod: "volumes", volume: "data" }, "the disk is on fire");
-  failing.heal();
+  failing.end();
   const broken = faults.failVolume({ pod: "volumes", volume: "da?a" }, "the disk is on fire");
-  slow.heal();
+  slow.end();
   await run("volumes", {
     volumes: [{ name: "data", emptyDir: {} }],
     containers: [{ name: "c", image: "web:1", volumeMounts: [{ name: "data", mountPath: "/data" }] }],
@@ -39,20 +39,20 @@ test("volumes: failing, then slow, then well", async () => {
     /MountVolume.SetUp failed for volume "data" : the disk is on fire/,
   );
   faults.slowVolume({ pod: "volumes" }, "2m");
-  broken.heal();
+  broken.end();
   await clock.advance("1m");
   expect((await client.get("pods", "volumes")).status?.phase).toBe("Pending");
   await clock.advance("10m");
   await client.waitFor("pods", "volumes", "Ready");
 });
 
-test("network: failing, then well; slow", async () => {
+test("network: failing, then working; slow", async () => {
   const { client, clock, faults } = cluster;
   const failing = faults.failNetwork({ pod: "network" }, "no free addresses");
   await run("network");
   await untilSaid("network", "PodReadyToStartContainers", /no free addresses/);
   expect(await client.why("network")).toMatchObject({ stage: "sandbox" });
-  failing.heal();
+  failing.end();
   await clock.advance("1m");
   await client.waitFor("pods", "network", "Ready");
 
@@ -71,14 +71,14 @@ test("a runtime handler", async () => {
   await run("plain");
   await client.waitFor("pods", "plain", "Ready");
   await untilSaid("handled", "PodReadyToStartContainers", /no room for another machine/);
-  failing.heal();
+  failing.end();
   const slow = faults.slowHandler("kata", "20s");
   await clock.advance("2m");
-  slow.heal();
+  slow.end();
   await client.waitFor("pods", "handled", "Ready");
 });
 
-test("a pull that stalls is cut off, said so, and done when the registry is back", async () => {
+test("a stalled pull times out, is reported, and succeeds when the registry recovers", async () => {
   const { client, clock, faults } = cluster;
   const stall = faults.stallPull({ image: "*stalling*" }, { size: "100Mi", at: "40Mi" });
   await run("stalling", { containers: [{ name: "c", image: "stalling:1" }] });
@@ -89,12 +89,12 @@ test("a pull that stalls is cut off, said so, and done when the registry is back
     /ErrImagePull|ImagePullBackOff/.test(waitingReason(pod) ?? ""),
   );
   expect(failed.status?.containerStatuses?.[0]?.state?.waiting?.message).toContain("progress");
-  stall.heal();
+  stall.end();
   await clock.advance("1m");
   await client.waitFor("pods", "stalling", "Ready");
 });
 
-test("a slow pull shows how far it is; a pull that fails says why", async () => {
+test("a slow pull reports progress; a failed pull reports the reason", async () => {
   const { client, clock, faults } = cluster;
   faults.slowPull({ image: "*large*" }, { size: "600Mi", rate: "1Mi", layers: 3 });
   await run("large", { containers: [{ name: "c", image: "large:1" }] });
@@ -117,12 +117,12 @@ test("a slow pull shows how far it is; a pull that fails says why", async () => 
   expect(refused.status?.containerStatuses?.[0]?.state?.waiting?.message).toContain("unauthorized");
 });
 
-test("containers end: by a crash, at once, with their sandbox, at a reboot", async () => {
+test("containers exit: by a crash, on demand, with their sandbox, at a reboot", async () => {
   const { client, clock, faults } = cluster;
   using fault = faults.failStart({ pod: "ending", container: "c" }, "no such program");
   await run("ending");
   await client.waitFor("pods", "ending", (pod) => waitingReason(pod) === "CrashLoopBackOff");
-  fault.heal();
+  fault.end();
   await clock.advance("1m");
   await client.waitFor("pods", "ending", "Ready");
 
@@ -147,11 +147,11 @@ test("containers end: by a crash, at once, with their sandbox, at a reboot", asy
   }
   expect(codes).toEqual([42, 137, 255]);
   await expect(faults.exitContainer("ending", { container: "x", exitCode: 1 })).rejects.toThrow(
-    "no container x",
+    "no running container x",
   );
 });
 
-test("a readiness probe that fails: not ready as long as it does, and no restart", async () => {
+test("a failing readiness probe: not ready while it fails, without a restart", async () => {
   const { client, clock, faults } = cluster;
   const readinessProbe = { tcpSocket: { port: 80 }, periodSeconds: 5, failureThreshold: 1 };
   await run("serving", {
@@ -161,13 +161,13 @@ test("a readiness probe that fails: not ready as long as it does, and no restart
   const fault = faults.failProbe({ pod: "serving", probe: "readiness" });
   await clock.advance("30s");
   await client.waitFor("pods", "serving", "Ready=False");
-  fault.heal();
+  fault.end();
   await clock.advance("30s");
   const { status } = await client.waitFor("pods", "serving", "Ready");
   expect(status?.containerStatuses?.[0]?.restartCount).toBe(0);
 });
 
-test("an outage of the API: clients fail, waits and pods go on", async () => {
+test("an outage of the API: clients fail, waits and pods continue", async () => {
   const { client, clock, faults } = cluster;
   await run("going-on");
   await client.waitFor("pods", "going-on", "Ready");
@@ -196,9 +196,11 @@ test("an outage of the runtime: its node is not ready until it is over", async (
   await client.waitFor("nodes", "node-1", "Ready");
 });
 
-test("what is wrong is named", async () => {
+test("errors name the wrong argument", async () => {
   const { faults } = cluster;
-  expect(() => faults.slowPull({}, { size: "big", rate: 1 })).toThrow('size: "big" is no size');
-  expect(() => faults.slowNetwork({}, "long")).toThrow('delay: "long" is no duration');
-  await expect(faults.nodeOutage("node-9")).rejects.toThrow('there is no node "node-9"; there are node-1');
+  expect(() => faults.slowPull({}, { size: "big", rate: 1 })).toThrow('size: "big" is not a size');
+  expect(() => faults.slowNetwork({}, "long")).toThrow('delay: "long" is not a duration');
+  await expect(faults.nodeOutage("node-9")).rejects.toThrow(
+    'node "node-9" does not exist; the nodes are node-1',
+  );
 });

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
-import { installPackage } from "../support/packed-package.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { installPackage } from "../support/programs/packed-package.ts";
 
 const run = promisify(execFile);
 const project = temporaryFolder();
@@ -25,7 +25,7 @@ export async function use(): Promise<TestCluster> {
   const created: string | undefined = pod.metadata.creationTimestamp;
   const ready = await cluster.client.waitFor("statefulsets", "db", ({ status }) => status?.readyReplicas === 2);
   using fault = cluster.faults.stallPull({ image: phase }, { at: created?.length, lasting: "5s" });
-  fault.heal();
+  fault.end();
   await cluster.clock.advance("5m");
   for await (const { type, object } of cluster.client.watch("events")) console.log(type, object.involvedObject.name);
   await cluster.client.create("configmaps", { metadata: { name: "cm" }, data: { a: "1" } });
@@ -60,7 +60,7 @@ test.each([
   expect((await checked).stdout).toBe("");
 });
 
-test("it runs from the package, and the process ends by itself", async () => {
+test("it runs from the package, and the process exits when the cluster is closed", async () => {
   await writeFile(
     join(project, "run.js"),
     `import { startCluster } from "kindling";
@@ -75,9 +75,9 @@ console.log("done");
 });
 
 describe.runIf(process.getuid?.() === 0)("with real containers", () => {
-  test("a pod with volumes whose image cannot be had: no mount and no file is left", async () => {
+  test("a pod with volumes and an unavailable image leaves no mount and no file", async () => {
     const tmp = await mkdtemp(join(tmpdir(), "kindling-real-"));
-    // Nobody listens there: the pull fails, with the pod's sandbox and volumes made.
+    // Nothing listens there: the pull fails, with the pod's sandbox and volumes made.
     await writeFile(
       join(project, "real.js"),
       `import { readFileSync } from "node:fs";

@@ -32,7 +32,7 @@ describe("a cluster", () => {
   });
   afterAll(() => cluster?.close());
 
-  test("its kubeconfig says where it is, in the file and in the text", async () => {
+  test("its kubeconfig has the server's URL, as a file and as text", async () => {
     const config = parse(cluster.kubeconfigText);
     expect(config.clusters[0].cluster.server).toBe(cluster.url);
     expect((await readdir(join(cluster.kubeconfig, ".."))).length).toBeGreaterThan(0);
@@ -88,7 +88,7 @@ spec:
     expect(await client.list("pods", { namespace: "shop", labelSelector: "app=web" })).toHaveLength(3);
   });
 
-  test("a pod with a probe over HTTP becomes ready though nobody listens; ended, it is gone", async () => {
+  test("a pod with a probe over HTTP becomes ready although nothing listens, and is gone after deletion", async () => {
     const { client } = cluster;
     await client.apply(podText("probed"));
     await client.waitFor("pods", "probed", "Ready");
@@ -97,7 +97,7 @@ spec:
     await client.waitUntilGone("pods", "probed");
   });
 
-  test("a wait in vain says what the object waits for", async () => {
+  test("a wait that times out explains what the object waits for", async () => {
     const { client } = cluster;
     const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "missing", key: "k" } } }];
     const labels = { app: "stuck" };
@@ -115,13 +115,15 @@ spec:
     });
     await expect(waiting).rejects.toThrow(WaitTimeoutError);
     await expect(waiting).rejects.toThrow(
-      /^statefulsets default\/stuck: not as asked .* within 0.1 s\n {2}pod stuck-0 is creating: .*configmap "missing" not found/s,
+      /^statefulsets default\/stuck: not matching .* within 0.1 s\n {2}pod stuck-0 is creating: .*configmap "missing" not found/s,
     );
-    await expect(waiting).rejects.toThrow(/does not heal by itself.*kubectl create configmap missing/s);
+    await expect(waiting).rejects.toThrow(
+      /does not resolve without a change.*kubectl create configmap missing/s,
+    );
     await expect(client.waitFor("pods", "nobody", "Ready", { timeout: 50 })).rejects.toThrow(
       /^pods default\/nobody: not Ready within 0.05 s; pods "nobody" not found/,
     );
-    await expect(client.waitFor("pods", "stuck-0", "is ready")).rejects.toThrow("is no condition");
+    await expect(client.waitFor("pods", "stuck-0", "is ready")).rejects.toThrow("is not a condition");
     await expect(
       client.waitFor("pods", "stuck-0", () => {
         throw new Error("of the test itself");
@@ -159,7 +161,7 @@ describe("afterwards nothing is left", () => {
       .toEqual([]);
   }
 
-  test("three side by side, with pods, a fault, a watch and an outage under way", async () => {
+  test("three clusters concurrently, with pods, a fault, a watch and an outage", async () => {
     const before = counted();
     const clusters = await Promise.all([startCluster(), startCluster({ nodes: 3 }), startCluster()]);
     expect(new Set(clusters.map(({ url }) => url)).size).toBe(3);

@@ -1,16 +1,21 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Pod } from "../../src/api/objects.ts";
-import { busyboxImage, type CriRuntime, startCriRuntime } from "../support/cri-runtime.ts";
-import { createKubectl, type Kubectl } from "../support/kubectl.ts";
-import { type KindlingRun, runKindling } from "../support/run-kindling.ts";
-import { shell, untilTold } from "../support/runtime-node.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { hasTool } from "../support/tools.ts";
-import { startUpstreamServer, type UpstreamServer, upstreamProgram } from "../support/upstream-server.ts";
+import type { Container, Pod } from "../../src/api/meta/objects.ts";
+import { busyboxImage, type CriRuntime, startCriRuntime } from "../support/cri/cri-runtime.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { createKubectl, type Kubectl } from "../support/kubectl/kubectl.ts";
+import { makePod, userPod } from "../support/manifests/pod.ts";
+import { shell, untilTold } from "../support/node/runtime-node.ts";
+import { type KindlingRun, runKindling } from "../support/programs/run-kindling.ts";
+import { hasTool } from "../support/programs/tools.ts";
+import {
+  startUpstreamServer,
+  type UpstreamServer,
+  upstreamProgram,
+} from "../support/servers/upstream-server.ts";
 
-const title = "under upstream's API server, each of our parts by itself";
+const title = "under upstream's API server, each of our components alone";
 const isThere = upstreamProgram !== undefined && hasTool("etcd") && hasTool("kubectl") && hasTool("busybox");
 
 describe.runIf(isThere)(isThere ? title : `${title} [needs kube-apiserver on the PATH]`, () => {
@@ -58,12 +63,8 @@ describe.runIf(isThere)(isThere ? title : `${title} [needs kube-apiserver on the
   });
 
   const apply = (object: object) => kubectl.ok("apply -f -", { input: JSON.stringify(object) });
-  const podOf = (name: string, container: object) => ({
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name },
-    spec: { terminationGracePeriodSeconds: 5, containers: [container] },
-  });
+  const podOf = (name: string, container: Container) =>
+    makePod(name, { ...userPod, terminationGracePeriodSeconds: 5, containers: [container] });
   const conditionOf = async (name: string, type: string) => {
     const pod: Pod = JSON.parse(await kubectl.ok(`get pod ${name} -o json`));
     return pod.status?.conditions?.find((condition) => condition.type === type);
@@ -79,7 +80,7 @@ describe.runIf(isThere)(isThere ? title : `${title} [needs kube-apiserver on the
     expect(await kubectl.ok("exec web -- hostname")).toBe("web\n");
   });
 
-  test("a missing config map is FailingToStart, and heals", async () => {
+  test("a missing config map sets FailingToStart, and creating it clears the condition", async () => {
     const env = [{ name: "A", valueFrom: { configMapKeyRef: { name: "later", key: "a" } } }];
     await apply(podOf("waits", shell(untilTold, { env })));
     await expect
@@ -94,7 +95,7 @@ describe.runIf(isThere)(isThere ? title : `${title} [needs kube-apiserver on the
     expect(await conditionOf("waits", "FailingToStart")).not.toMatchObject({ status: "True" });
   });
 
-  test("a kubelet that is killed goes on with what runs", async () => {
+  test("a killed kubelet adopts its running containers when it starts again", async () => {
     const before: Pod = JSON.parse(await kubectl.ok("get pod web -o json"));
     running.find(({ child }) => child.spawnargs.includes("kubelet"))?.child.kill("SIGKILL");
     const next = await startKubelet();

@@ -67,6 +67,48 @@ export const malformed: readonly Request[] = [
   get(`/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dx&limit=1`),
 ];
 
+const networking = "/apis/networking.k8s.io/v1";
+const ingresses = `${networking}/namespaces/${namespace}/ingresses`;
+const policies = `${networking}/namespaces/${namespace}/networkpolicies`;
+const backend = { service: { name: "a", port: { number: 80 } } };
+
+const networkingChanges: readonly Request[] = [
+  send("POST", `${networking}/ingressclasses`, {
+    metadata: { name: "c", annotations: { "ingressclass.kubernetes.io/is-default-class": "true" } },
+    spec: { controller: "a.example/c", parameters: { apiGroup: "a.example", kind: "A", name: "a" } },
+  }),
+  patch("merge", `${networking}/ingressclasses/c`, { spec: { controller: "a.example/d" } }),
+  get(`${networking}/ingressclasses/c`, table),
+  send("POST", ingresses, {
+    metadata: { name: "i" },
+    spec: {
+      defaultBackend: backend,
+      tls: [{ hosts: ["a.example"] }],
+      rules: ["", "a.a", "", "b.b", "c.c", "d.d"].map((host) => ({ host })),
+    },
+  }),
+  patch("merge", `${ingresses}/i`, { spec: { defaultBackend: null }, status: { loadBalancer: null } }),
+  patch("merge", `${ingresses}/i/status`, {
+    spec: { rules: null },
+    status: { loadBalancer: { ingress: [{ ip: "2001:DB8::1" }, { hostname: "b.example" }] } },
+  }),
+  patch("merge", `${ingresses}/i/status`, {
+    status: { loadBalancer: { ingress: [{ ip: "1.2.3" }, { hostname: "1.2.3.4" }, { hostname: "A_" }] } },
+  }),
+  get(`${ingresses}/i`, table),
+  get(`${ingresses}/i/status`),
+  send("DELETE", `${ingresses}/i`),
+  send("POST", policies, { metadata: { name: "p" }, spec: { podSelector: { matchLabels: { a: "b" } } } }),
+  patch("strategic-merge", `${policies}/p`, {
+    spec: { egress: [{ ports: [{ port: 53, protocol: "UDP" }] }] },
+  }),
+  patch("json", `${policies}/p`, [{ op: "remove", path: "/spec/podSelector" }]),
+  get(`${policies}/p`, table),
+  send("PUT", `${policies}/p/status`, {}),
+  send("DELETE", `${policies}/p`),
+  send("DELETE", `${networking}/ingressclasses/c`),
+];
+
 /** One after the other, each on what the one before has left. */
 export const changes: readonly Request[] = [
   send("POST", `${core}/configmaps`, { metadata: { name: "a" }, data: { k: "v" } }),
@@ -76,6 +118,15 @@ export const changes: readonly Request[] = [
   send("PUT", map, { metadata: { name: "a", namespace: "other" } }),
   send("PUT", map, { metadata: { name: "a", resourceVersion: "1" } }),
   send("PUT", map, { metadata: { name: "a" }, data: { k: "w" } }),
+  ...["authorization.k8s.io/v1/selfsubjectaccessreviews", "authentication.k8s.io/v1/selfsubjectreviews"].map(
+    (review) => ({
+      ...send("POST", `/apis/${review}`, { spec: { nonResourceAttributes: { path: "/", verb: "get" } } }),
+      headers: { accept: "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io" },
+    }),
+  ),
+  ...[{}, { resourceVersion: "1" }].map((metadata) =>
+    send("PUT", `${core}/endpoints/e?dryRun=All`, { metadata: { name: "e", ...metadata } }),
+  ),
   patch("json", map, [
     { op: "add", path: "/data/z", value: "1" },
     { op: "test", path: "/data/k", value: "w" },
@@ -151,4 +202,5 @@ export const changes: readonly Request[] = [
   send("POST", "/api/v1/namespaces/gone/configmaps", { metadata: { name: "a" } }),
   send("PUT", "/api/v1/namespaces/gone/finalize", { metadata: { name: "gone" }, spec: {} }),
   send("DELETE", "/api/v1/namespaces/kube-system"),
+  ...networkingChanges,
 ];

@@ -173,7 +173,84 @@ const kinds: Readonly<Record<string, readonly object[]>> = {
   ],
 };
 
+const networking = "/apis/networking.k8s.io/v1";
+const http = (paths: readonly object[]) => ({ spec: { rules: [{ host: "a.example", http: { paths } }] } });
+const service = { service: { name: "a", port: { number: 80 } } };
+const peers = (...from: readonly object[]) => ({ spec: { podSelector: {}, ingress: [{ from }] } });
+const ports = (...list: readonly object[]) => ({ spec: { podSelector: {}, egress: [{ ports: list }] } });
+
+const networkingKinds: typeof kinds = {
+  [`${networking}/namespaces/${namespace}/networkpolicies`]: [
+    {},
+    { spec: {} },
+    { spec: { podSelector: { matchLabels: { "a b": "-" } }, policyTypes: ["Ingress", "X"] } },
+    { spec: { podSelector: {}, policyTypes: ["Ingress", "Egress", "Ingress"] } },
+    { spec: { podSelector: {}, ingress: [{}], egress: [{ to: [], ports: [] }] } },
+    peers({}, { podSelector: {}, ipBlock: { cidr: "10.0.0.0/8" } }, { ipBlock: {} }),
+    peers({ ipBlock: { cidr: "10.0.0.1/8" } }, { ipBlock: { cidr: "x", except: ["y"] } }),
+    peers({ ipBlock: { cidr: "10.0.0.0/8", except: ["10.1.0.0/16", "10.0.0.0/8", "::/0", "11.0.0.0/16"] } }),
+    peers({ ipBlock: { cidr: "2001:DB8::/32", except: ["2001:db8:0:0:1::/80"] } }),
+    peers({ ipBlock: { cidr: "010.0.0.0/8" } }, { ipBlock: { cidr: "::ffff:10.0.0.0/104" } }),
+    peers({ namespaceSelector: { matchExpressions: [{ key: "a", operator: "In" }] } }),
+    ports({}, { port: 80, endPort: 90 }, { port: "http", protocol: "SCTP" }, { port: 0 }),
+    ports(
+      { port: 80, endPort: 70 },
+      { port: 80, endPort: 70_000 },
+      { endPort: 1 },
+      { port: "a", endPort: 1 },
+    ),
+    ports({ port: "A_", protocol: "X" }, { port: "" }),
+  ],
+  [`${networking}/namespaces/${namespace}/ingresses`]: [
+    {},
+    { spec: { defaultBackend: service }, status: { loadBalancer: { ingress: [{ ip: "x" }] } } },
+    { spec: { defaultBackend: { ...service, resource: { kind: "A", name: "a" } } } },
+    { spec: { defaultBackend: { resource: { apiGroup: "A_", kind: "a/b", name: "" } } } },
+    { spec: { defaultBackend: { resource: { apiGroup: "", kind: "", name: "a%b" } } } },
+    { spec: { defaultBackend: { service: { name: "A_", port: { number: 1, name: "a" } } } } },
+    { spec: { defaultBackend: { service: { name: "", port: {} } } } },
+    { spec: { defaultBackend: { service: { name: "1a", port: { name: "A_" } } } } },
+    { spec: { defaultBackend: { service: { name: "a", port: { number: 70_000 } } } } },
+    { spec: { defaultBackend: {}, ingressClassName: "A_" } },
+    { spec: { rules: [{ host: "1.2.3.4" }, { host: "*.a" }, { host: "a.*.b" }, { host: "A_" }, {}] } },
+    { spec: { rules: [{ http: { paths: [] } }, { http: {} }, { host: "*.a.b", http: { paths: [{}] } }] } },
+    { spec: { defaultBackend: service, tls: [{ hosts: ["*", "A"], secretName: "A_" }, {}] } },
+    http([{ path: "/", pathType: "Prefix", backend: service }]),
+    http([{ path: "a", backend: service }]),
+    http([
+      { path: "a", pathType: "X", backend: service },
+      { pathType: "", backend: service },
+    ]),
+    http([{ path: "a//b/./c/../d%2fe%2F/..", pathType: "Exact", backend: {} }]),
+    http([{ pathType: "ImplementationSpecific", backend: service }, { pathType: "Exact" }]),
+    http([{ path: "a//b", pathType: "ImplementationSpecific", backend: service }]),
+    {
+      metadata: { name: "x", annotations: { "kubernetes.io/ingress.class": "a" } },
+      spec: { defaultBackend: service, ingressClassName: "b" },
+    },
+    {
+      metadata: { name: "x", annotations: { "kubernetes.io/ingress.class": "a" } },
+      spec: { defaultBackend: service },
+    },
+  ],
+  [`${networking}/ingressclasses`]: [
+    {},
+    { spec: { controller: "example.com/a" } },
+    { spec: { controller: "example.com" } },
+    { spec: { controller: "A_/a b" } },
+    { spec: { controller: `a.b/${"c".repeat(250)}` } },
+    { spec: { controller: "a.b/c", parameters: {} } },
+    { spec: { controller: "a.b/c", parameters: { apiGroup: "A_", kind: "a/b", name: "a%b" } } },
+    { spec: { controller: "a.b/c", parameters: { kind: "A", name: "a", scope: "X" } } },
+    { spec: { controller: "a.b/c", parameters: { kind: "A", name: "a", scope: "Namespace" } } },
+    { spec: { controller: "a.b/c", parameters: { kind: "A", name: "a", namespace: "a" } } },
+    {
+      spec: { controller: "a.b/c", parameters: { kind: "A", name: "a", scope: "Namespace", namespace: "A" } },
+    },
+  ],
+};
+
 /** Every kind: what it is given, and what it is refused for. */
-export const objects: readonly Request[] = Object.entries(kinds).flatMap(([path, list]) =>
-  list.map((object) => dry(path, object)),
+export const objects: readonly Request[] = Object.entries({ ...kinds, ...networkingKinds }).flatMap(
+  ([path, list]) => list.map((object) => dry(path, object)),
 );

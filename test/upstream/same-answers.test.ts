@@ -1,10 +1,19 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { type ApiClient, connectClient, startTestServer, type TestServer } from "../support/api-server.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { hasTool } from "../support/tools.ts";
-import { startUpstreamServer, type UpstreamServer, upstreamProgram } from "../support/upstream-server.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { hasTool } from "../support/programs/tools.ts";
+import {
+  type ApiClient,
+  connectClient,
+  startTestServer,
+  type TestServer,
+} from "../support/servers/api-server.ts";
+import {
+  startUpstreamServer,
+  type UpstreamServer,
+  upstreamProgram,
+} from "../support/servers/upstream-server.ts";
 import { changes, malformed } from "./change-requests.ts";
 import { comparable } from "./comparable.ts";
 import { objects, pods } from "./object-requests.ts";

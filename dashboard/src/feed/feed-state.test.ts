@@ -18,7 +18,7 @@ const pod = (uid: string, more: Partial<PodView> = {}): PodView => ({
   stage: "scheduling",
   since: undefined,
   because: "",
-  healsByItself: true,
+  isTransient: true,
   fix: undefined,
   spans: [],
   pulls: [],
@@ -63,7 +63,7 @@ const change = (more: Partial<Extract<FeedMessage, { kind: "change" }>>): FeedMe
 });
 const uids = (list: readonly { readonly uid: string }[]) => list.map(({ uid }) => uid).join(" ");
 
-test("a snapshot replaces everything, and what came before it in the same frame", () => {
+test("a snapshot replaces everything, including earlier messages of the frame", () => {
   const before = applyMessages(emptyFeed, [snapshot({ starting: [pod("old")], events: [event("e")] })]);
   const after = applyMessages(before, [
     change({ starting: [pod("lost")] }),
@@ -74,7 +74,7 @@ test("a snapshot replaces everything, and what came before it in the same frame"
   expect(after.cluster?.server).toBe("https://c");
 });
 
-test("pods come, change and go, in the order of the messages", () => {
+test("applies changes of pods in the order of the messages", () => {
   const after = applyMessages(emptyFeed, [
     snapshot({ starting: [pod("a"), pod("b")] }),
     change({ starting: [pod("b", { because: "later" }), pod("c")] }),
@@ -84,7 +84,7 @@ test("pods come, change and go, in the order of the messages", () => {
   expect(after.starting.get("b")?.because).toBe("later");
 });
 
-test("how many start in all, also beyond those that are told of", () => {
+test("counts starting pods beyond those that are sent", () => {
   const many = applyMessages(emptyFeed, [snapshot({ starting: [pod("a")], startingTotal: 9 })]);
   expect(many.startingTotal).toBe(9);
   expect(applyMessages(many, [change({ events: [event("e")] })]).startingTotal).toBe(9);
@@ -92,7 +92,7 @@ test("how many start in all, also beyond those that are told of", () => {
   expect(applyMessages(emptyFeed, [snapshot({ starting: [pod("a"), pod("b")] })]).startingTotal).toBe(2);
 });
 
-test("what is not touched stays the same object", () => {
+test("keeps the identity of unchanged parts", () => {
   const before = applyMessages(emptyFeed, [
     snapshot({ starting: [pod("a")], finished: [finished("f")], statefulSets: [set("db")] }),
   ]);
@@ -104,7 +104,7 @@ test("what is not touched stays the same object", () => {
   expect(after.slos).toBe(before.slos);
 });
 
-test("lists keep the newest first, replace by uid where they stand, and end at their limit", () => {
+test("keeps lists sorted, replaces entries in place and limits their length", () => {
   const first = applyMessages(emptyFeed, [snapshot({ events: [event("b"), event("a")] })]);
   const after = applyMessages(first, [
     change({ events: [event("c"), event("a", 7)] }),
@@ -118,7 +118,7 @@ test("lists keep the newest first, replace by uid where they stand, and end at t
   expect(full.events[0]?.uid).toBe("n0");
 });
 
-test("one uid twice in a frame: the last word counts, at one place", () => {
+test("keeps the last version of an entry that occurs twice in a frame", () => {
   const after = applyMessages(emptyFeed, [
     snapshot(),
     change({ finished: [finished("f", 1)] }),
@@ -127,7 +127,7 @@ test("one uid twice in a frame: the last word counts, at one place", () => {
   expect(after.finished).toEqual([finished("f", 2)]);
 });
 
-test("StatefulSets are known by namespace and name", () => {
+test("identifies StatefulSets by namespace and name", () => {
   const after = applyMessages(emptyFeed, [
     snapshot({ statefulSets: [set("db"), set("mq")] }),
     change({ statefulSets: [set("db", 5)], goneStatefulSets: ["shop/mq"] }),
@@ -135,7 +135,7 @@ test("StatefulSets are known by namespace and name", () => {
   expect([...after.statefulSets.values()]).toEqual([set("db", 5)]);
 });
 
-test("pulls are sampled: from their start, for each layer that downloads, as long as the pod is there", () => {
+test("samples pulls and their downloading layers until the pod is removed", () => {
   const first = applyMessages(emptyFeed, [snapshot({ starting: [pulling("a", 10)] })]);
   expect(first.samples.get("a")?.get("c\nweb:1")).toEqual([
     { atMs: 1_000, offset: 0 },
@@ -147,7 +147,7 @@ test("pulls are sampled: from their start, for each layer that downloads, as lon
     { atMs: 3_000, offset: 30 },
   ]);
   expect(second.samples.get("a")?.has("c\nweb:1\nb")).toBe(false);
-  // A reconnect goes on with them.
+  // The samples are kept after a reconnect.
   const again = applyMessages(second, [snapshot({ now: 4_000, starting: [pulling("a", 50)] })]);
   expect(again.samples.get("a")?.get("c\nweb:1")).toHaveLength(4);
   expect(applyMessages(again, [change({ gone: ["a"] })]).samples.size).toBe(0);

@@ -10,15 +10,15 @@ import type {
 } from "../../../src/monitor/feed/feed-message.ts";
 import { addSample, type Sample } from "./pull-pace.ts";
 
-/** All that the page knows. A part that a message did not touch stays the same object, so that views can tell. */
+/** State of the page. Parts that a message does not change keep their identity, so that views can skip rendering. */
 export interface FeedState {
   readonly cluster: { readonly server: string; readonly version: string } | undefined;
   readonly starting: ReadonlyMap<string, PodView>;
-  /** How many start in all; the server tells of so many only. */
+  /** Number of starting pods; the server sends only a limited number of them. */
   readonly startingTotal: number;
-  /** By uid, then by `pullKey` and `layerKey`. */
+  /** Samples by uid, then by `pullKey` and `layerKey`. */
   readonly samples: ReadonlyMap<string, PodSamples>;
-  /** Newest first, as are the events. */
+  /** Newest first, like the events. */
   readonly finished: readonly FinishedView[];
   readonly statefulSets: ReadonlyMap<string, StatefulSetView>;
   readonly slos: readonly SloView[];
@@ -40,28 +40,31 @@ export const emptyFeed: FeedState = {
   events: [],
 };
 
-const mostFinished = 2_000;
-const mostEvents = 200;
+const maxFinished = 2_000;
+const maxEvents = 200;
 
-/** All messages of one frame at once: each part is copied once at most, however many they are. */
+/** Applies all messages of a frame, so that each part is copied at most once. */
 export function applyMessages(state: FeedState, messages: readonly FeedMessage[]): FeedState {
-  // What came before a snapshot is not looked at.
+  // Messages before a snapshot are skipped.
   const from = messages.findLastIndex(({ kind }) => kind === "snapshot");
   const snapshot = messages[from];
   const base = snapshot?.kind === "snapshot" ? { ...emptyFeed, cluster: snapshot.cluster } : state;
   const changes = messages.slice(Math.max(0, from));
   const touched = changes.some((change) => change.starting?.length || gone(change).length);
-  // A reconnect's snapshot continues the pulls that were seen before it.
+  // The snapshot after a reconnect continues the known pulls.
   const { starting, samples } =
     touched || base !== state ? applyStarting({ ...base, samples: state.samples }, changes) : base;
-  const told = changes.findLast((change) => change.startingTotal !== undefined)?.startingTotal;
+  const reportedTotal = changes.findLast((change) => change.startingTotal !== undefined)?.startingTotal;
   return {
     cluster: base.cluster,
     starting,
     samples,
-    startingTotal: Math.max(starting.size, told ?? (base === state && !touched ? base.startingTotal : 0)),
-    finished: prepend(base.finished, changes, (change) => change.finished, mostFinished),
-    events: prepend(base.events, changes, (change) => change.events, mostEvents),
+    startingTotal: Math.max(
+      starting.size,
+      reportedTotal ?? (base === state && !touched ? base.startingTotal : 0),
+    ),
+    finished: prepend(base.finished, changes, (change) => change.finished, maxFinished),
+    events: prepend(base.events, changes, (change) => change.events, maxEvents),
     statefulSets: applyStatefulSets(base.statefulSets, changes),
     slos: changes.findLast((change) => change.slos)?.slos ?? base.slos,
     nodes: changes.findLast((change) => change.nodes)?.nodes ?? base.nodes,
@@ -98,7 +101,7 @@ function samplePulls(before: PodSamples | undefined, pulls: readonly PullView[],
   const after = new Map<string, readonly Sample[]>();
   for (const pull of pulls) {
     const key = pullKey(pull);
-    // A pull that is seen for the first time has had a start: its rate is known at once.
+    // The start time of a new pull gives its rate immediately.
     const known = before?.get(key) ?? [{ atMs: Math.min(now, Date.parse(pull.startedAt) || now), offset: 0 }];
     after.set(key, addSample(known, { atMs: now, offset: pull.offset }));
     for (const { layer, offset, stage } of pull.layers) {
@@ -112,7 +115,7 @@ function samplePulls(before: PodSamples | undefined, pulls: readonly PullView[],
   return after;
 }
 
-/** Adds what is new at the front and replaces what is known where it stands. */
+/** Adds new entries at the front and replaces known ones in place. */
 function prepend<T extends { readonly uid: string }>(
   before: readonly T[],
   changes: readonly FeedMessage[],
@@ -127,7 +130,7 @@ function prepend<T extends { readonly uid: string }>(
     newest.delete(old.uid);
     return replaced ?? old;
   });
-  // Within a message the newest comes first; of two messages the later one is the newer.
+  // Entries of a message are newest first; later messages are newer.
   const added = changes
     .toReversed()
     .flatMap((change) => (pick(change) ?? []).filter(({ uid }) => newest.get(uid) && newest.delete(uid)));

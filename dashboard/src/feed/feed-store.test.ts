@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FeedMessage } from "../../../src/monitor/feed/feed-message.ts";
-import { createFeedStore } from "./feed-store.ts";
+import { createFeedStore, followServer, serverNow } from "./feed-store.ts";
 
 const nodes = (count: number): FeedMessage => ({
   kind: "change",
@@ -22,22 +22,22 @@ function store() {
   return { feed, flushes, local };
 }
 
-test("many messages are one change of the page", () => {
+test("notifies subscribers once for many messages", () => {
   const { feed, flushes } = store();
-  let told = 0;
-  feed.subscribe(() => told++);
+  let notifications = 0;
+  feed.subscribe(() => notifications++);
   feed.push(nodes(1));
   feed.push(nodes(2));
   expect(feed.state().nodes).toHaveLength(0);
   expect(flushes).toHaveLength(1);
   flushes[0]?.();
   expect(feed.state().nodes).toHaveLength(2);
-  expect(told).toBe(1);
+  expect(notifications).toBe(1);
   feed.push(nodes(3));
   expect(flushes).toHaveLength(2);
 });
 
-test("the clock runs while the server is heard, and stands when the connection is lost", () => {
+test("stops the clock while the connection is lost", () => {
   const { feed, local } = store();
   expect(feed.nowMs()).toBe(0);
   feed.push(nodes(1));
@@ -47,4 +47,18 @@ test("the clock runs while the server is heard, and stands when the connection i
   feed.connect({ kind: "lost", sinceMs: 700, retryAtMs: 900, isLoggedOut: false, reason: "" });
   local.ms = 5_000;
   expect(feed.nowMs()).toBe(1_700);
+});
+
+const clock = { serverMs: 1_000_000, localMs: 50 };
+
+test("continues from the time of the server", () => {
+  expect(serverNow(followServer(undefined, 1_000_000, 50), 1_050)).toBe(1_001_000);
+});
+
+test.each([
+  { name: "ignores a delayed message", serverMs: 1_000_500, localMs: 1_050, now: 1_001_000 },
+  { name: "advances with a faster message", serverMs: 1_001_200, localMs: 1_050, now: 1_001_200 },
+  { name: "follows a clock that was set back", serverMs: 900_000, localMs: 1_050, now: 900_000 },
+])("$name", ({ serverMs, localMs, now }) => {
+  expect(serverNow(followServer(clock, serverMs, localMs), localMs)).toBe(now);
 });

@@ -1,14 +1,13 @@
 import type { FeedMessage } from "../../../src/monitor/feed/feed-message.ts";
 import { applyMessages, emptyFeed, type FeedState } from "./feed-state.ts";
 import type { Connection } from "./follow-feed.ts";
-import { followServer, type ServerClock, serverNow } from "./server-clock.ts";
 
 export interface FeedStore {
   state(): FeedState;
   connection(): Connection;
-  /** Whether there is a session that can be ended. */
+  /** Whether the user has a session and can log out. */
   hasSession(): boolean;
-  /** The server's time; it stands still while nothing is heard from there. */
+  /** Time of the server; it does not advance while the connection is lost. */
   nowMs(): number;
   push(message: FeedMessage): void;
   connect(connection: Connection): void;
@@ -18,11 +17,11 @@ export interface FeedStore {
 
 export interface FeedStoreOptions {
   localMs(): number;
-  /** Runs it soon, once, at a moment that suits the page. */
+  /** Runs the callback once, in a later frame. */
   schedule(flush: () => void): void;
 }
 
-/** Collects messages and lets the page know once for all of them. */
+/** Collects messages and notifies the page once per frame. */
 export function createFeedStore({ localMs, schedule }: FeedStoreOptions): FeedStore {
   let state = emptyFeed;
   let connection: Connection = { kind: "connecting" };
@@ -66,5 +65,48 @@ export function createFeedStore({ localMs, schedule }: FeedStoreOptions): FeedSt
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+  };
+}
+
+/** Time of the server and the corresponding monotonic local time (`performance.now()`). */
+interface ServerClock {
+  readonly serverMs: number;
+  readonly localMs: number;
+}
+
+const jumpMs = 2_000;
+
+export function serverNow({ serverMs, localMs }: ServerClock, local: number): number {
+  return serverMs + (local - localMs);
+}
+
+/**
+ * Synchronizes the clock with a message. Delayed messages carry old times, so only later times are used and durations
+ * never decrease. A time that is much older means that the server's clock was set back, and is used too.
+ */
+export function followServer(clock: ServerClock | undefined, serverMs: number, localMs: number): ServerClock {
+  const ahead = clock ? serverMs - serverNow(clock, localMs) : 0;
+  return clock && ahead <= 0 && ahead > -jumpMs ? clock : { serverMs, localMs };
+}
+
+/** Minimum time between two renderings. */
+const shortestMs = 80;
+/** Interval for hidden pages, which have no animation frames but still process messages. */
+const hiddenMs = 1_000;
+
+/** Schedules a callback for the next due frame. */
+export function createPageSchedule(): (flush: () => void) => void {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return (flush) => {
+    let done = false;
+    const run = () => {
+      if (done) return;
+      done = true;
+      lastMs = performance.now();
+      flush();
+    };
+    const waitMs = Math.max(0, lastMs + shortestMs - performance.now());
+    setTimeout(() => requestAnimationFrame(run), waitMs);
+    setTimeout(run, waitMs + hiddenMs);
   };
 }

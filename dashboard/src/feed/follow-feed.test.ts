@@ -9,13 +9,13 @@ test.each([
   { failures: 3, random: 1, delay: 2_000 },
   { failures: 9, random: 1, delay: 15_000 },
   { failures: 5_000, random: 1, delay: 15_000 },
-])("after $failures failures it waits $delay ms", ({ failures, random, delay }) => {
+])("waits $delay ms after $failures failures", ({ failures, random, delay }) => {
   expect(reconnectDelayMs(failures, random)).toBe(delay);
 });
 
 /** Each attempt gives its messages, then ends or fails; after the last one the page is closed. */
 async function follow(attempts: readonly { readonly messages: number; readonly error?: string }[]) {
-  const told: string[] = [];
+  const log: string[] = [];
   const end = new AbortController();
   const left = [...attempts];
   let now = 0;
@@ -26,9 +26,9 @@ async function follow(attempts: readonly { readonly messages: number; readonly e
         yield { kind: "change", now: i } satisfies FeedMessage;
       if (attempt?.error) throw new Error(attempt.error);
     },
-    onMessage: ({ now: at }) => told.push(`message ${at}`),
+    onMessage: ({ now: at }) => log.push(`message ${at}`),
     onConnection: (connection) =>
-      told.push(
+      log.push(
         connection.kind === "lost"
           ? `lost since ${connection.sinceMs}, again at ${connection.retryAtMs}: ${connection.reason}`
           : connection.kind,
@@ -41,10 +41,10 @@ async function follow(attempts: readonly { readonly messages: number; readonly e
     random: () => 1,
     signal: end.signal,
   });
-  return told;
+  return log;
 }
 
-test("it is live with the first message, and waits longer from failure to failure", async () => {
+test("is live after the first message and increases the delay with each failure", async () => {
   expect(
     await follow([{ messages: 2 }, { messages: 0, error: "refused" }, { messages: 0, error: "refused" }]),
   ).toEqual([
@@ -52,25 +52,25 @@ test("it is live with the first message, and waits longer from failure to failur
     "message 0",
     "live",
     "message 1",
-    "lost since 0, again at 500: The server ended the connection.",
+    "lost since 0, again at 500: The server closed the connection.",
     "lost since 0, again at 1500: refused",
     "lost since 0, again at 3500: refused",
   ]);
 });
 
-test("what works again begins with the short wait", async () => {
-  const told = await follow([
+test("resets the delay after a successful connection", async () => {
+  const log = await follow([
     { messages: 0, error: "a" },
     { messages: 0, error: "b" },
     { messages: 1, error: "c" },
   ]);
-  expect(told.slice(-3)).toEqual(["message 0", "live", "lost since 1500, again at 2000: c"]);
+  expect(log.slice(-3)).toEqual(["message 0", "live", "lost since 1500, again at 2000: c"]);
 });
 
-test("it tells apart that somebody has to log in", async () => {
+test("reports that the user has to log in", async () => {
   const lost: boolean[] = [];
   const end = new AbortController();
-  const errors = [new Error("away"), new LoggedOutError("You are not logged in any more.")];
+  const errors = [new Error("away"), new LoggedOutError("Your session has ended.")];
   await followFeed({
     // biome-ignore lint/correctness/useYield: it fails before the first message.
     async *open() {

@@ -1,33 +1,32 @@
 import type { FeedMessage } from "../../../src/monitor/feed/feed-message.ts";
-import { createEventReader } from "./read-events.ts";
 
-/** The server says something, if only a comment, far more often than this. */
+/** Timeout without data; the server sends heartbeats far more often. */
 const silenceMs = 45_000;
 
-/** The server does not know who asks: only logging in helps. */
+/** Error of a request without a valid session. */
 export class LoggedOutError extends Error {}
 
 export interface OpenFeedOptions {
   readonly signal: AbortSignal;
-  /** Whether the server knows the page by a session that it can end. */
+  /** Called with whether the user has a session and can log out. */
   onSession(isOpen: boolean): void;
 }
 
-/** By fetch and not by EventSource, which tells neither why it failed nor that nothing comes any more. */
+/** Opens the feed with fetch, because EventSource reports neither the cause of a failure nor a silent connection. */
 export async function* openFeed(
   url: string,
   { signal, onSession }: OpenFeedOptions,
 ): AsyncGenerator<FeedMessage> {
   const silence = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const heard = () => {
+  const resetTimeout = () => {
     clearTimeout(timer);
     timer = setTimeout(
-      () => silence.abort(new Error(`Nothing was heard from the server for ${silenceMs / 1_000} seconds.`)),
+      () => silence.abort(new Error(`The server sent nothing for ${silenceMs / 1_000} seconds.`)),
       silenceMs,
     );
   };
-  heard();
+  resetTimeout();
   try {
     const response = await fetch(url, {
       headers: { accept: "text/event-stream" },
@@ -41,21 +40,23 @@ export async function* openFeed(
     const read = createEventReader();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-      heard();
+      resetTimeout();
       for (const data of read(chunk.value)) yield parseMessage(data);
     }
   } finally {
     clearTimeout(timer);
-    // Leaving the loop early must not leave the connection open.
+    // Closes the connection when the consumer stops early.
     silence.abort();
   }
 }
 
 function refusal(status: number): Error {
-  if (status === 401) return new LoggedOutError("You are not logged in any more.");
+  if (status === 401) return new LoggedOutError("Your session has ended.");
   if (status === 403)
-    return new Error("You may not see this cluster's pods any more: ask its administrator.");
-  return new Error(`The server answered with status ${status}.`);
+    return new Error(
+      "You are no longer allowed to see this dashboard. Ask a cluster administrator for access.",
+    );
+  return new Error(`The server responded with status ${status}.`);
 }
 
 function parseMessage(data: string): FeedMessage {
@@ -66,7 +67,39 @@ function parseMessage(data: string): FeedMessage {
     (message.kind !== "snapshot" && message.kind !== "change") ||
     typeof message.now !== "number"
   ) {
-    throw new Error("The server speaks another version than this page: reload it.");
+    throw new Error("The server has another version than this page. Reload the page.");
   }
   return message as FeedMessage;
+}
+
+/**
+ * Creates a parser of server-sent events. It is called with text as it arrives and returns the data of complete events.
+ * Comments and fields other than `data` are ignored.
+ */
+export function createEventReader(): (text: string) => readonly string[] {
+  // The pieces of a large line are joined once, at its end.
+  let pieces: string[] = [];
+  let data: string[] = [];
+  const endLine = (line: string): string | undefined => {
+    if (line === "") {
+      const event = data.length > 0 ? data.join("\n") : undefined;
+      data = [];
+      return event;
+    }
+    if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+    return undefined;
+  };
+  return (text) => {
+    const events: string[] = [];
+    let start = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+      const line = [...pieces, text.slice(start, end)].join("");
+      pieces = [];
+      const event = endLine(line.endsWith("\r") ? line.slice(0, -1) : line);
+      if (event !== undefined) events.push(event);
+      start = end + 1;
+    }
+    if (start < text.length) pieces.push(text.slice(start));
+    return events;
+  };
 }

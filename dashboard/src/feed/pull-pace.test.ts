@@ -7,37 +7,37 @@ const samples = (...pairs: readonly (readonly [number, number])[]) =>
 const adding: readonly { name: string; before: Sample[]; sample: Sample; after: Sample[] }[] = [
   { name: "the first", before: [], sample: { atMs: 5, offset: 1 }, after: samples([5, 1]) },
   {
-    name: "no progress is no sample",
+    name: "ignores a sample without progress",
     before: samples([0, 1]),
     sample: { atMs: 5, offset: 1 },
     after: samples([0, 1]),
   },
   {
-    name: "a pull that begins again forgets what was",
+    name: "drops samples when the pull restarts",
     before: samples([0, 1], [9, 90]),
     sample: { atMs: 20, offset: 4 },
     after: samples([20, 4]),
   },
   {
-    name: "one closely after the last replaces it",
+    name: "replaces a sample shortly before",
     before: samples([0, 0], [100, 10]),
     sample: { atMs: 200, offset: 20 },
     after: samples([0, 0], [200, 20]),
   },
   {
-    name: "one from before the window stays",
+    name: "keeps one sample before the window",
     before: samples([0, 0], [4_000, 1], [9_000, 2]),
     sample: { atMs: 15_000, offset: 3 },
     after: samples([4_000, 1], [9_000, 2], [15_000, 3]),
   },
   {
-    name: "a slow pull keeps the last two",
+    name: "keeps two samples of a slow pull",
     before: samples([0, 0], [60_000, 2]),
     sample: { atMs: 120_000, offset: 3 },
     after: samples([60_000, 2], [120_000, 3]),
   },
 ];
-test.each(adding)("a sample: $name", ({ before, sample, after }) => {
+test.each(adding)("$name", ({ before, sample, after }) => {
   expect(addSample(before, sample)).toEqual(after);
 });
 

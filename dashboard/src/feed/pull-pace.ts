@@ -1,4 +1,4 @@
-/** How far something was at a time of the server's clock. */
+/** Progress at a time of the server's clock. */
 export interface Sample {
   readonly atMs: number;
   readonly offset: number;
@@ -14,17 +14,17 @@ const windowMs = 8_000;
 const closestMs = 250;
 const stillAfterMs = 5_000;
 
-/** Samples of the last seconds, a few of each, whatever the rate at which they come. */
+/** Adds a sample. Keeps a limited number of samples of the last seconds. */
 export function addSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   const last = samples.at(-1);
   if (!last) return [sample];
   if (sample.offset === last.offset) return samples;
-  // It began again: what it was before says nothing of what is left.
+  // The pull restarted, so earlier samples are dropped.
   if (sample.offset < last.offset) return [sample];
   const before = samples.at(-2);
   const kept = before && last.atMs - before.atMs < closestMs ? samples.slice(0, -1) : samples;
   const firstInside = kept.findIndex(({ atMs }) => atMs >= sample.atMs - windowMs);
-  // One from before the window stays, else a slow pull would have no rate.
+  // One sample before the window is kept, so that slow pulls have a rate.
   return [...kept.slice(firstInside < 0 ? -1 : Math.max(0, firstInside - 1)), sample];
 }
 

@@ -37,7 +37,7 @@ test("workloads with two revisions, the newest revision first", () => {
   ]);
 });
 
-test("stages side by side, also those that only one of the two has", () => {
+test("compares all stages, including those of one revision only", () => {
   const compared = compareRevisions(starts, { workload: "shop/StatefulSet/db", before: "r1", after: "r2" });
   expect(compared.map(({ stage, before, after }) => [stage, before.p50, after.p50])).toEqual([
     ["total", 4_000, 9_000],

@@ -6,11 +6,11 @@ import { type Summary, summarize } from "./quantile.ts";
 export interface Workload {
   /** `namespace/Kind/name`. */
   readonly key: string;
-  /** The one whose pods were made last comes first. */
+  /** Revisions, the newest first. */
   readonly revisions: readonly string[];
 }
 
-/** The workloads that had starts of two revisions or more, by name. */
+/** Workloads with starts of at least two revisions, by name. */
 export function comparableWorkloads(starts: readonly FinishedView[]): readonly Workload[] {
   const newest = new Map<string, Map<string, number>>();
   for (const start of starts) {
@@ -38,7 +38,7 @@ export interface ComparedStage {
   readonly after: Summary;
 }
 
-/** The whole first, then each stage that one of the two had. */
+/** Compares the total duration and each stage. */
 export function compareRevisions(
   starts: readonly FinishedView[],
   { workload, before, after }: { readonly workload: string; readonly before: string; readonly after: string },
@@ -61,7 +61,7 @@ export function compareRevisions(
   ];
 }
 
-/** `+40 %`, `-1 %`, `same`; undefined where one of the two is not known. */
+/** Relative change: `+40 %`, `-1 %`, `same`. Undefined if a value is unknown. */
 export function describeChange(before: number | undefined, after: number | undefined): string | undefined {
   if (before === undefined || after === undefined || before <= 0) return undefined;
   const percent = Math.round((after / before - 1) * 100);

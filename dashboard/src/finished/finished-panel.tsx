@@ -10,7 +10,7 @@ import { RevisionComparison } from "./revision-comparison.tsx";
 import { SlowestStarts } from "./slowest-starts.tsx";
 import { StartsPlot } from "./starts-plot.tsx";
 
-/** The starts that are over: how long they took, where, and in which revision. */
+/** Finished starts by duration, class and revision. */
 export function FinishedPanel(props: {
   readonly starts: readonly FinishedView[];
   readonly filter: string;
@@ -22,7 +22,7 @@ export function FinishedPanel(props: {
     const matches = createFilter(props.filter);
     return props.starts.filter(({ namespace, name }) => matches(`${namespace}/${name}`));
   }, [props.starts, props.filter]);
-  // The user's own mistakes say nothing of the cluster: they are reported apart.
+  // Starts delayed by user errors are counted separately.
   const starts = useMemo(() => matching.filter(({ userError }) => !userError), [matching]);
   const shown = useMemo(
     () => (group === undefined ? starts : starts.filter((start) => classesOf(start, by).includes(group))),
@@ -32,7 +32,7 @@ export function FinishedPanel(props: {
   if (props.starts.length === 0) {
     return (
       <Empty
-        title="No start has finished yet."
+        title="No starts have finished yet."
         command="kubectl run hello --image=busybox --command -- sleep 3600"
       >
         A pod counts once it has become ready for the first time. Start one:

@@ -49,7 +49,7 @@ test("the slowest group first, with the stage that takes longest in it", () => {
   expect(groups[1]?.slowest).toBeUndefined();
 });
 
-test("the slowest stage of one start; names that are no stage count for nothing", () => {
+test("finds the slowest stage of a start and ignores unknown stages", () => {
   expect(slowestStage(start({ stages: { sandbox: 3, init: 2, constructor: 99 } }))).toBe("sandbox");
   expect(slowestStage(start({}))).toBeUndefined();
 });

@@ -37,9 +37,9 @@ function longest(length: (stage: Stage) => number | undefined): Stage | undefine
 
 export interface Group extends Summary {
   readonly name: string;
-  /** The median of each stage, in milliseconds; stages that none of its starts had are left out. */
+  /** Median of each stage in milliseconds; stages without starts are omitted. */
   readonly stages: Partial<Record<Stage, number>>;
-  /** The one that most time went to, over all of its starts. */
+  /** Stage with the largest total duration. */
   readonly slowest: Stage | undefined;
 }
 
@@ -65,7 +65,7 @@ export function summarizeGroup(name: string, starts: readonly FinishedView[]): G
   return { name, ...summarize(starts.map(durationMs)), stages: medians, slowest: longest(spent) };
 }
 
-/** Of each stage that is known, in milliseconds. */
+/** Medians of the known stages, in milliseconds. */
 export function summarizeStages(starts: readonly FinishedView[]): ReadonlyMap<Stage, Summary> {
   return new Map(
     stages.flatMap((stage) => {

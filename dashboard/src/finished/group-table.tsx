@@ -2,9 +2,9 @@ import { useMemo, useState } from "preact/hooks";
 import type { FinishedView } from "../../../src/monitor/feed/feed-message.ts";
 import { formatDuration } from "../text/format-duration.ts";
 import { Choice } from "../view/choice.tsx";
-import { stageLabels } from "../view/stages.ts";
+import { percent } from "../view/percent.ts";
+import { type Stage, stageLabels, stages } from "../view/stages.ts";
 import { type ClassName, classes, type Group, groupStarts } from "./group-starts.ts";
-import { StageMix } from "./stage-mix.tsx";
 
 const classLabels: Readonly<Record<ClassName, string>> = {
   namespace: "Namespace",
@@ -15,7 +15,7 @@ const classLabels: Readonly<Record<ClassName, string>> = {
 };
 const fewest = 12;
 
-/** How long starts took, class by class, the slowest first. */
+/** Durations of starts by class, the slowest first. */
 export function GroupTable(props: {
   readonly starts: readonly FinishedView[];
   readonly by: ClassName;
@@ -77,7 +77,7 @@ export function GroupTable(props: {
                 </th>
                 <td class="number">{group.count.toLocaleString("en")}</td>
                 {[group.p50, group.p90, group.p99].map((ms, i) => (
-                  // A column is its place.
+                  // Columns have no identity other than their position.
                   <td key={i} class="number">
                     {formatDuration(ms ?? Number.NaN)}
                   </td>
@@ -102,4 +102,24 @@ export function GroupTable(props: {
 
 function medianOfStages({ stages }: Group): number {
   return Object.values(stages).reduce((sum, ms) => sum + ms, 0);
+}
+
+/** Bar with the durations of the stages; all bars of a table share one scale. */
+function StageMix(props: {
+  /** In milliseconds. */
+  readonly stages: Partial<Record<Stage, number>>;
+  readonly longest: number;
+}) {
+  const parts = stages.flatMap((stage) => {
+    const ms = props.stages[stage];
+    return ms === undefined ? [] : [{ stage, ms }];
+  });
+  const words = parts.map(({ stage, ms }) => `${stageLabels[stage]} ${formatDuration(ms)}`).join(", ");
+  return (
+    <span class="mix" role="img" aria-label={words || "Stages are unknown"} title={words}>
+      {parts.map(({ stage, ms }) => (
+        <span key={stage} class={`mix-part tone-${stage}`} style={{ width: percent(ms / props.longest) }} />
+      ))}
+    </span>
+  );
 }

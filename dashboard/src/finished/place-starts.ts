@@ -18,7 +18,7 @@ export interface Plot {
   readonly axis: LogAxis;
 }
 
-/** When it was ready from left to right, how long it took from bottom to top. */
+/** Places a start by its ready time (x) and duration (y). */
 export function placeStarts(starts: readonly FinishedView[], plot: Plot): readonly Point[] {
   const { width, height, fromMs, toMs, axis } = plot;
   const scale = width / Math.max(1, toMs - fromMs);
@@ -30,12 +30,12 @@ export function placeStarts(starts: readonly FinishedView[], plot: Plot): readon
   }));
 }
 
-/** All dots of a colour are one path: thousands of them cost one element. */
+/** Path with all dots of a colour, so that thousands of dots need one element. */
 export function dotsPath(points: readonly Point[]): string {
   return points.map(({ x, y }) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`).join("");
 }
 
-/** The one under the pointer, or near it. */
+/** Point nearest to the pointer. */
 export function nearestPoint(points: readonly Point[], x: number, y: number, within = 14): Point | undefined {
   let best: Point | undefined;
   let least = within ** 2;
@@ -46,4 +46,21 @@ export function nearestPoint(points: readonly Point[], x: number, y: number, wit
     best = point;
   }
   return best;
+}
+
+interface Bin {
+  /** Positions on the axis, from 0 to 1. */
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+}
+
+/** Counts values in bins of equal length on a logarithmic axis; values outside are counted in the outer bins. */
+export function binDurations(values: readonly number[], axis: LogAxis, bins: number): readonly Bin[] {
+  const counts = new Array<number>(bins).fill(0);
+  for (const value of values) {
+    const bin = Math.min(bins - 1, Math.floor(placeOnLog(axis, value) * bins));
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  return counts.map((count, i) => ({ from: i / bins, to: (i + 1) / bins, count }));
 }

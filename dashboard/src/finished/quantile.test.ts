@@ -12,7 +12,7 @@ test.each([
   expect(quantile(sorted, part)).toBe(value);
 });
 
-test("a summary sorts by itself", () => {
+test("a summary sorts its values", () => {
   expect(summarize([3, 1, 2])).toMatchObject({ count: 3, p50: 2 });
   expect(summarize([])).toEqual({ count: 0, p50: undefined, p90: undefined, p99: undefined });
 });

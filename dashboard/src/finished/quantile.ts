@@ -1,4 +1,4 @@
-/** Of values in ascending order, between neighbours in proportion; undefined where there are none. */
+/** Quantile of sorted values, linearly interpolated. Undefined for an empty list. */
 export function quantile(sorted: readonly number[], part: number): number | undefined {
   const at = (sorted.length - 1) * part;
   const below = sorted[Math.floor(at)];

@@ -9,7 +9,7 @@ import {
   describeChange,
 } from "./compare-revisions.ts";
 
-/** Two revisions of a workload side by side, stage by stage. */
+/** Comparison of two revisions of a workload by stage. */
 export function RevisionComparison({ starts }: { readonly starts: readonly FinishedView[] }) {
   const workloads = useMemo(() => comparableWorkloads(starts), [starts]);
   const [key, setKey] = useState<string>();
@@ -53,7 +53,10 @@ export function RevisionComparison({ starts }: { readonly starts: readonly Finis
           <ComparedTable compared={compared} />
         </>
       ) : (
-        <p class="muted">No workload has had starts of two revisions yet. Change one, and compare here.</p>
+        <p class="muted">
+          No workload has finished starts of two revisions yet. Update a workload to compare its revisions
+          here.
+        </p>
       )}
     </section>
   );

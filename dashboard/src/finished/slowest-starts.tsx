@@ -4,12 +4,12 @@ import { formatDuration } from "../text/format-duration.ts";
 import { stageLabels } from "../view/stages.ts";
 import { durationMs, slowestStage } from "./group-starts.ts";
 
-const most = 8;
+const maxRows = 8;
 
-/** The dots at the top of the plot, by name. */
+/** Table of the slowest starts. */
 export function SlowestStarts({ starts }: { readonly starts: readonly FinishedView[] }) {
   const slowest = useMemo(
-    () => starts.toSorted((a, b) => durationMs(b) - durationMs(a)).slice(0, most),
+    () => starts.toSorted((a, b) => durationMs(b) - durationMs(a)).slice(0, maxRows),
     [starts],
   );
   return (

@@ -2,22 +2,20 @@ import { useMemo, useState } from "preact/hooks";
 import type { FinishedView } from "../../../src/monitor/feed/feed-message.ts";
 import { formatDuration, formatTick } from "../text/format-duration.ts";
 import { useSize } from "../view/hooks.ts";
-import { logAxis, placeOnLog } from "../view/nice-axis.ts";
+import { logAxis, placeOnLog, timeTicks } from "../view/nice-axis.ts";
 import { stageLabels, stages } from "../view/stages.ts";
-import { binDurations } from "./bin-durations.ts";
 import { durationMs } from "./group-starts.ts";
-import { dotsPath, nearestPoint, type Plot, type Point, placeStarts } from "./place-starts.ts";
+import { binDurations, dotsPath, nearestPoint, type Plot, type Point, placeStarts } from "./place-starts.ts";
 import type { Summary } from "./quantile.ts";
-import { timeTicks } from "./time-ticks.ts";
 
 const height = 240;
 const margin = { left: 52, top: 8, bottom: 22 };
 const binCount = 30;
 
-/** Each start a dot, by when it was ready and how long it took; beside them how many took how long. */
+/** Scatter plot of starts by ready time and duration, with a histogram of the durations. */
 export function StartsPlot(props: {
   readonly starts: readonly FinishedView[];
-  /** Those of the chosen group; the others stay as a shade. */
+  /** Starts of the selected group; the others are shaded. */
   readonly shown: readonly FinishedView[];
   readonly summary: Summary;
 }) {
@@ -31,7 +29,7 @@ export function StartsPlot(props: {
     return {
       width: Math.max(60, width - margin.left - histogramWidth - 14),
       height,
-      // A single moment, too, has a before.
+      // A single point in time still needs a range.
       fromMs: Math.min(fromMs, toMs - 10_000),
       toMs,
       axis: logAxis(props.starts.map(durationMs)),
@@ -54,7 +52,7 @@ export function StartsPlot(props: {
     () => binDurations(props.shown.map(durationMs), plot.axis, binCount),
     [props.shown, plot],
   );
-  const most = Math.max(1, ...bins.map(({ count }) => count));
+  const maxCount = Math.max(1, ...bins.map(({ count }) => count));
   const y = (ms: number) => height * (1 - placeOnLog(plot.axis, ms));
   const lines = [
     ["p50", props.summary.p50],
@@ -129,7 +127,7 @@ export function StartsPlot(props: {
                 class="plot-bin"
                 x={0}
                 y={height * (1 - to) + 0.5}
-                width={(count / most) * histogramWidth}
+                width={(count / maxCount) * histogramWidth}
                 height={height * (to - from) - 1}
               />
             ))}

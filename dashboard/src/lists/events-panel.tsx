@@ -13,18 +13,18 @@ export function EventsPanel(props: {
     return (
       props.events
         .filter(({ object }) => matches(object))
-        // One that is counted again has become new.
+        // A repeated event moves to the top.
         .sort((a, b) => Date.parse(b.time) - Date.parse(a.time))
     );
   }, [props.events, props.filter]);
   if (props.events.length === 0)
-    return <Empty title="Nothing has happened yet.">Events show up here as they come.</Empty>;
+    return <Empty title="There are no events yet.">Events appear here as they are recorded.</Empty>;
   if (shown.length === 0) return <NoMatch filter={props.filter} onClear={props.onClearFilter} />;
   return (
     <div class="scroll">
       <div class="table-scroll card">
         <table class="events">
-          <caption class="offscreen">Events, the newest first</caption>
+          <caption class="offscreen">Events, newest first</caption>
           <thead>
             <tr>
               <th scope="col">Time</th>

@@ -19,8 +19,8 @@ export function NodesPanel(props: {
   }, [props.nodes, props.filter]);
   if (props.nodes.length === 0) {
     return (
-      <Empty title="No node has registered." command="kindling kubelet --kubeconfig FILE --node-name NAME">
-        Pods wait for one. Start a kubelet that speaks to this cluster:
+      <Empty title="No nodes are registered." command="kindling kubelet --kubeconfig FILE --node-name NAME">
+        Pods cannot run without a node. Start a kubelet for this cluster:
       </Empty>
     );
   }

@@ -1,13 +1,13 @@
 import type { SloView } from "../../../src/monitor/feed/feed-message.ts";
 import { Empty } from "../view/empty.tsx";
 import { Meter } from "../view/meter.tsx";
-import { describeBudget, describeBurn, percentText, toneOfBudget } from "./describe-budget.ts";
+import { describeBudget, describeBurn, percentText, toneOfBudget } from "./describe-rows.ts";
 
 export function SlosPanel({ slos }: { readonly slos: readonly SloView[] }) {
   if (slos.length === 0) {
     return (
-      <Empty title="No objectives are set." command="kindling monitor --config monitor.yaml">
-        Write into the monitor's file how fast pods are to start, and how many of them, under “objectives”:
+      <Empty title="No objectives are configured." command="kindling monitor --config monitor.yaml">
+        Define objectives for pod starts under “objectives” in the monitor's configuration file:
       </Empty>
     );
   }
@@ -22,7 +22,7 @@ export function SlosPanel({ slos }: { readonly slos: readonly SloView[] }) {
 }
 
 function SloCard({ slo }: { readonly slo: SloView }) {
-  const most = Math.max(1, ...slo.breaches.map(({ bad }) => bad));
+  const maxBad = Math.max(1, ...slo.breaches.map(({ bad }) => bad));
   return (
     <section class="card slo">
       <header class="set-head">
@@ -38,7 +38,7 @@ function SloCard({ slo }: { readonly slo: SloView }) {
         <Meter part={slo.budgetLeft > 0 ? slo.budgetLeft : 1} tone={toneOfBudget(slo.budgetLeft)} />
         <p>
           <strong>{describeBudget(slo.budgetLeft)}</strong>
-          <span class="muted" title="At 1 the budget lasts for exactly its window.">
+          <span class="muted" title="At 1 the budget lasts exactly for its window.">
             {" "}
             · {describeBurn(slo.burnRate)}
           </span>
@@ -60,7 +60,7 @@ function SloCard({ slo }: { readonly slo: SloView }) {
       </dl>
       {slo.breaches.length > 0 && (
         <table class="breaches">
-          <caption>Where the breaches are</caption>
+          <caption>Breaches by class</caption>
           <colgroup>
             <col class="breach-class" />
             <col />
@@ -80,7 +80,7 @@ function SloCard({ slo }: { readonly slo: SloView }) {
                   <bdi>{breach.class}</bdi>
                 </th>
                 <td class="layer-meter" aria-hidden="true">
-                  <Meter part={breach.bad / most} tone="failing" />
+                  <Meter part={breach.bad / maxBad} tone="failing" />
                 </td>
                 <td class="number">
                   {breach.bad.toLocaleString("en")} of {breach.total.toLocaleString("en")}

@@ -2,11 +2,11 @@ import { useMemo } from "preact/hooks";
 import type { StatefulSetView } from "../../../src/monitor/feed/feed-message.ts";
 import { createFilter } from "../text/create-filter.ts";
 import { Empty, NoMatch } from "../view/empty.tsx";
-import { describeOrdinals } from "./describe-ordinals.ts";
+import { describeOrdinals } from "./describe-rows.ts";
 
 const healths = ["ready", "starting", "failing", "terminating", "missing"] as const;
-/** Above that the cells are small and without numbers. */
-const mostNumbered = 60;
+/** Above this number of pods the cells are small and without numbers. */
+const maxNumbered = 60;
 
 export function StatefulSetsPanel(props: {
   readonly sets: ReadonlyMap<string, StatefulSetView>;
@@ -18,14 +18,17 @@ export function StatefulSetsPanel(props: {
     return (
       [...props.sets.values()]
         .filter(({ namespace, name }) => matches(`${namespace}/${name}`))
-        // Those that are held up come first.
-        .sort((a, b) => Number(Boolean(b.holdUp)) - Number(Boolean(a.holdUp)) || key(a).localeCompare(key(b)))
+        // Blocked sets come first.
+        .sort(
+          (a, b) =>
+            Number(Boolean(b.blockedBy)) - Number(Boolean(a.blockedBy)) || key(a).localeCompare(key(b)),
+        )
     );
   }, [props.sets, props.filter]);
   if (props.sets.size === 0) {
     return (
       <Empty title="There are no StatefulSets." command="kubectl apply -f statefulset.yaml">
-        Their pods show up here as a strip, with revision and health of each.
+        This view shows the revision and health of each of their pods.
       </Empty>
     );
   }
@@ -54,9 +57,9 @@ export function StatefulSetsPanel(props: {
 const key = ({ namespace, name }: StatefulSetView) => `${namespace}/${name}`;
 
 function SetCard({ set }: { readonly set: StatefulSetView }) {
-  const words = describeOrdinals(set);
+  const description = describeOrdinals(set);
   return (
-    <section class={`card set${set.holdUp ? " is-held" : ""}`}>
+    <section class={`card set${set.blockedBy ? " is-held" : ""}`}>
       <header class="set-head">
         <h2>
           <bdi>{set.name}</bdi>{" "}
@@ -69,9 +72,9 @@ function SetCard({ set }: { readonly set: StatefulSetView }) {
         </p>
       </header>
       <div
-        class={`strip${set.ordinals.length > mostNumbered ? " is-small" : ""}`}
+        class={`strip${set.ordinals.length > maxNumbered ? " is-small" : ""}`}
         role="img"
-        aria-label={`${words.summary} ${words.others}`}
+        aria-label={`${description.summary} ${description.others}`}
       >
         {set.ordinals.map(({ ordinal, revision, health }) => {
           const isOld = health !== "missing" && revision !== set.updateRevision;
@@ -81,17 +84,17 @@ function SetCard({ set }: { readonly set: StatefulSetView }) {
               class={`cell health-${health}${isOld ? " is-old" : ""}`}
               title={`${set.name}-${ordinal}: ${health}${revision ? `, revision ${revision}` : ""}`}
             >
-              {set.ordinals.length > mostNumbered ? "" : ordinal}
+              {set.ordinals.length > maxNumbered ? "" : ordinal}
             </span>
           );
         })}
       </div>
       <p>
-        {words.summary} <span class="muted">{words.others}</span>
+        {description.summary} <span class="muted">{description.others}</span>
       </p>
-      {set.holdUp && (
+      {set.blockedBy && (
         <p class="hold-up">
-          <strong>Held up:</strong> <bdi>{set.holdUp}</bdi>
+          <strong>Blocked:</strong> <bdi>{set.blockedBy}</bdi>
         </p>
       )}
     </section>

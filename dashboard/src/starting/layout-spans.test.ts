@@ -10,14 +10,14 @@ function drawn(spans: readonly ReturnType<typeof span>[], now: number): readonly
   );
 }
 
-test("spans lie one after the other, and the last one fills up to now", () => {
+test("places spans in sequence and extends the last one to now", () => {
   const spans = [span("scheduling", 1_000, 2_000), span("volumes and sandbox", 2_000)];
   expect(drawn(spans, 4_000)).toEqual(["scheduling 0+0.1 1000 ms", "sandbox 0.1+0.2 2000 ms open"]);
 });
 
 test.each([
   {
-    name: "longer than the axis: drawn in",
+    name: "a span longer than the axis",
     spans: [span("init a", 1_000)],
     now: 21_000,
     bars: ["init 0+1 20000 ms open"],
@@ -48,7 +48,7 @@ test.each([
   },
   { name: "no spans", spans: [], now: 3_000, bars: [] },
   {
-    name: "a name that nobody knows",
+    name: "an unknown name",
     spans: [span("<b>", 1_000, 2_000)],
     now: 3_000,
     bars: ["containers 0+0.1 1000 ms"],
@@ -57,9 +57,9 @@ test.each([
   expect(drawn(spans, now)).toEqual(bars);
 });
 
-test("pods that are stuck for long, and one of many that is slow, do not set the axis", () => {
-  const pods = (healsByItself: boolean, ...seconds: readonly number[]) =>
-    seconds.map((each) => ({ createdMs: -each * 1_000, healsByItself }));
+test("ignores stuck pods and slow outliers for the axis", () => {
+  const pods = (isTransient: boolean, ...seconds: readonly number[]) =>
+    seconds.map((each) => ({ createdMs: -each * 1_000, isTransient }));
   expect(sharedAxisMs([], 0)).toBe(1_000);
   expect(sharedAxisMs(pods(true, 7), 0)).toBe(10_000);
   expect(sharedAxisMs([...pods(false, 9_999), ...pods(true, 9_999, 1, 2, 3, 4, 5, 6, 7, 8, 9)], 0)).toBe(

@@ -2,7 +2,7 @@ import type { PodView } from "../../../src/monitor/feed/feed-message.ts";
 import { niceCeiling } from "../view/nice-axis.ts";
 import { type SpanTone, toneOfSpan } from "../view/stages.ts";
 
-/** A span as a bar; places and lengths are parts of the axis, from 0 to 1. */
+/** Bar of a span; position and width are shares of the axis, from 0 to 1. */
 export interface Segment {
   readonly name: string;
   readonly tone: SpanTone;
@@ -12,14 +12,14 @@ export interface Segment {
   readonly isOpen: boolean;
 }
 
-/** Spans on an axis from the pod's creation. What lasts longer than the axis is drawn in to its end. */
+/** Places spans on an axis that begins at the pod's creation. Longer spans are scaled to fit. */
 export function layoutSpans(
   { spans, createdMs }: Pick<PodView, "spans" | "createdMs">,
   { now, axisMs }: { readonly now: number; readonly axisMs: number },
 ): readonly Segment[] {
   const scale = 1 / Math.max(1, axisMs, now - createdMs);
   return spans.map(({ name, startMs, endMs }) => {
-    // A pod's clock may be ahead of the server's: nothing starts before the pod or ends in the future.
+    // Clocks can differ: spans are clamped between the creation of the pod and now.
     const from = Math.max(createdMs, Math.min(startMs, now));
     const to = Math.max(from, Math.min(endMs ?? now, now));
     return {
@@ -34,14 +34,14 @@ export function layoutSpans(
 }
 
 /**
- * The axis that the bars of a list share: the one that nine of ten pods that are on their way fit on. A pod that has
- * been stuck for days must not make the others' bars too short to see.
+ * Length of the axis that all bars of a list share: the 90th percentile of pods that can recover, so that a pod stuck
+ * for days does not make the other bars too short.
  */
 export function sharedAxisMs(
-  pods: readonly Pick<PodView, "createdMs" | "healsByItself">[],
+  pods: readonly Pick<PodView, "createdMs" | "isTransient">[],
   now: number,
 ): number {
-  const moving = pods.filter(({ healsByItself }) => healsByItself);
+  const moving = pods.filter(({ isTransient }) => isTransient);
   const elapsed = (moving.length > 0 ? moving : pods)
     .map(({ createdMs }) => now - createdMs)
     .sort((a, b) => a - b);

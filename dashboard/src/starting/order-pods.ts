@@ -1,7 +1,7 @@
 import type { PodView } from "../../../src/monitor/feed/feed-message.ts";
 import { createFilter } from "../text/create-filter.ts";
 
-/** `stuck` is what does not heal by itself, in whatever stage. */
+/** Stage filter; `stuck` selects pods that cannot recover automatically, in any stage. */
 export type StageFilter = "all" | "stuck" | PodView["stage"];
 
 export function filterPods(
@@ -10,13 +10,13 @@ export function filterPods(
 ): readonly PodView[] {
   const matches = createFilter(filter);
   const isIn = (pod: PodView) =>
-    stage === "all" || (stage === "stuck" ? !pod.healsByItself : pod.stage === stage);
+    stage === "all" || (stage === "stuck" ? !pod.isTransient : pod.stage === stage);
   return [...pods].filter((pod) => isIn(pod) && matches(`${pod.namespace}/${pod.name}`)).sort(compare);
 }
 
-/** Those that need somebody first, then the oldest: what is new comes at the end, and no row jumps. */
+/** Stuck pods first, then the oldest, so that new pods are appended and rows keep their place. */
 function compare(a: PodView, b: PodView): number {
-  if (a.healsByItself !== b.healsByItself) return a.healsByItself ? 1 : -1;
+  if (a.isTransient !== b.isTransient) return a.isTransient ? 1 : -1;
   if (a.createdMs !== b.createdMs) return a.createdMs - b.createdMs;
   return a.uid < b.uid ? -1 : 1;
 }
@@ -41,13 +41,13 @@ const order: readonly PodView["stage"][] = [
   "ready",
 ];
 
-/** How many pods are where, in the order of the way; what has none is left out. */
+/** Number of pods by stage, in the order of the stages; empty stages are omitted. */
 export function tallyStages(pods: Iterable<PodView>): readonly Tally[] {
   const counts = new Map<StageFilter, number>();
   const add = (stage: StageFilter) => counts.set(stage, (counts.get(stage) ?? 0) + 1);
   for (const pod of pods) {
     add("all");
-    if (!pod.healsByItself) add("stuck");
+    if (!pod.isTransient) add("stuck");
     add(pod.stage);
   }
   return (["all", "stuck", ...order] as const).flatMap((stage) => {

@@ -1,15 +1,14 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { PodView } from "../../../src/monitor/feed/feed-message.ts";
 import type { PodSamples } from "../feed/feed-state.ts";
-import { splitFix } from "../text/split-fix.ts";
 import { Command } from "../view/command.tsx";
 import { toneOfPod } from "../view/stages.ts";
-import { describeHealing, describeProbe } from "./describe-pod.ts";
+import { describeProbe, describeRecovery, splitFixes } from "./describe-pod.ts";
 import { ProbePips } from "./probe-pips.tsx";
 import { PullProgress } from "./pull-progress.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
-/** One pod in full: why it waits, what helps, the waterfall, pulls and probes. */
+/** Details of a pod: explanation, fix, waterfall, pulls and probes. */
 export function PodDetail(props: {
   readonly pod: PodView;
   readonly samples: PodSamples | undefined;
@@ -74,22 +73,25 @@ export function PodDetail(props: {
 }
 
 function Why({ pod }: { readonly pod: PodView }) {
-  const fix = pod.fix ? splitFix(pod.fix) : undefined;
   return (
-    <section class={`why tone-${pod.healsByItself ? toneOfPod(pod.stage) : "failing"}`}>
+    <section class={`why tone-${pod.isTransient ? toneOfPod(pod.stage) : "failing"}`}>
       <h3>
         Why it is {pod.stage === "ready" || pod.stage === "ended" ? pod.stage : `in stage “${pod.stage}”`}
       </h3>
       <p class="because">
         <bdi>{pod.because}</bdi>
       </p>
-      <p class="heals">{describeHealing(pod)}</p>
-      {fix?.advice && (
-        <p>
-          To do: <bdi>{fix.advice}</bdi>
-        </p>
-      )}
-      {fix?.command && <Command command={fix.command} />}
+      <p class="recovery">{describeRecovery(pod)}</p>
+      {splitFixes(pod.fix).map(({ advice, command }) => (
+        <div key={`${advice} ${command}`}>
+          {advice && (
+            <p>
+              To do: <bdi>{advice}</bdi>
+            </p>
+          )}
+          {command && <Command command={command} />}
+        </div>
+      ))}
     </section>
   );
 }

@@ -8,11 +8,11 @@ import { percent } from "../view/percent.ts";
 import { rowAfterKey, scrollToRow, virtualWindow } from "../view/virtual-window.ts";
 import { PodRow } from "./pod-row.tsx";
 
-/** As in style/starting.css. */
+/** Row heights, which must match style/starting.css. */
 const rowHeights = { wide: 60, narrow: 122 } as const;
 const headHeight = 24;
 
-/** Only the rows that are seen exist: five thousand pods cost what twenty do. */
+/** Virtual list of pods: only visible rows are rendered. */
 export function PodList(props: {
   readonly pods: readonly PodView[];
   readonly samples: FeedState["samples"];
@@ -30,7 +30,7 @@ export function PodList(props: {
   const { first, end } = virtualWindow({ scrollTop, viewHeight, rowHeight, count: pods.length, spare: 4 });
   const seen = pods.slice(first, end).map((pod, i) => ({ pod, at: first + i }));
   const chosen = pods[index];
-  // The chosen row stays in the page also when it is scrolled away: screen readers follow it.
+  // The selected row is always rendered, because screen readers refer to it.
   if (chosen && (index < first || index >= end)) seen.push({ pod: chosen, at: index });
   const byKey = useRef(false);
   useEffect(() => {

@@ -3,14 +3,13 @@ import { type PodSamples, pullKey } from "../feed/feed-state.ts";
 import { paceOf } from "../feed/pull-pace.ts";
 import { formatElapsed } from "../text/format-duration.ts";
 import { toneOfPod } from "../view/stages.ts";
-import { describePace } from "./describe-pace.ts";
-import { describePod } from "./describe-pod.ts";
-import { LayerStrip } from "./layer-strip.tsx";
+import { describePace, describePod } from "./describe-pod.ts";
 import { layoutSpans } from "./layout-spans.ts";
 import { ProbePips } from "./probe-pips.tsx";
-import { WaterfallBar } from "./waterfall-bar.tsx";
+import { LayerStrip } from "./pull-progress.tsx";
+import { WaterfallBar } from "./waterfall.tsx";
 
-/** A pod in one row: who, where its time went, how long by now. */
+/** Row of a pod: name, stages and elapsed time. */
 export function PodRow(props: {
   readonly pod: PodView;
   readonly samples: PodSamples | undefined;
@@ -25,11 +24,11 @@ export function PodRow(props: {
   const { pod, now, axisMs, at } = props;
   const elapsedMs = Math.max(0, now - pod.createdMs);
   return (
-    // The listbox around it has the focus and the keys.
+    // The surrounding listbox has the focus and handles keys.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above
     // biome-ignore lint/a11y/useFocusableInteractive: see above
     <div
-      class={`row${pod.healsByItself ? "" : " is-stuck"}`}
+      class={`row${pod.isTransient ? "" : " is-stuck"}`}
       id={`pod-${at}`}
       role="option"
       aria-selected={props.isSelected}
@@ -61,7 +60,7 @@ export function PodRow(props: {
       <div class="row-time">
         <span class="row-elapsed">{formatElapsed(elapsedMs)}</span>
         <span class="row-stage">
-          <span class={`dot tone-${pod.healsByItself ? toneOfPod(pod.stage) : "failing"}`} />
+          <span class={`dot tone-${pod.isTransient ? toneOfPod(pod.stage) : "failing"}`} />
           {pod.stage}
         </span>
       </div>

@@ -4,9 +4,9 @@ import { paceOf } from "../feed/pull-pace.ts";
 import { formatPart } from "../text/format-bytes.ts";
 import { Meter } from "../view/meter.tsx";
 import { percent } from "../view/percent.ts";
-import { describePace } from "./describe-pace.ts";
+import { describePace } from "./describe-pod.ts";
 
-/** A pull as a whole, then layer by layer. */
+/** Progress of a pull in total and by layer. */
 export function PullProgress(props: {
   readonly pull: PullView;
   readonly samples: PodSamples | undefined;
@@ -46,7 +46,7 @@ export function PullProgress(props: {
                 <td class="layer-size">{stage === "exists" ? "" : formatPart(offset, total)}</td>
                 <td class="layer-stage">
                   {stage === "exists"
-                    ? "already here"
+                    ? "already present"
                     : stage === "downloading"
                       ? describePace(own) || stage
                       : stage}
@@ -62,4 +62,26 @@ export function PullProgress(props: {
 
 function shortDigest(digest: string): string {
   return digest.replace(/^sha256:/, "").slice(0, 10);
+}
+
+const maxLayers = 24;
+
+/** Layers of an image side by side: the width is the size, the fill is the progress. */
+export function LayerStrip({ pull }: { readonly pull: PullView }) {
+  const open = pull.layers.filter(({ stage, total }) => stage !== "exists" && total > 0);
+  // Images with very many or unknown layers are shown as one bar.
+  const layers =
+    open.length > 0 && open.length <= maxLayers ? open : [{ layer: "", ...pull, stage: "downloading" }];
+  return (
+    <span class="layer-strip" aria-hidden="true">
+      {layers.map(({ layer, offset, total, stage }) => (
+        <span key={layer} class="layer-cell" style={{ flexGrow: String(Math.max(1, total)) }}>
+          <span
+            class={`layer-fill is-${stage === "unpacking" ? "unpacking" : "downloading"}`}
+            style={{ width: percent(total > 0 ? offset / total : 0) }}
+          />
+        </span>
+      ))}
+    </span>
+  );
 }

@@ -10,7 +10,7 @@ import { filterPods, type StageFilter, tallyStages } from "./order-pods.ts";
 import { PodDetail } from "./pod-detail.tsx";
 import { PodList } from "./pod-list.tsx";
 
-/** All pods that are on their way, and one of them in full. */
+/** List of starting pods with details of the selected one. */
 export function StartingPanel(props: {
   readonly store: FeedStore;
   readonly state: FeedState;
@@ -31,13 +31,16 @@ export function StartingPanel(props: {
   const axisMs = useMemo(() => sharedAxisMs(pods, (second + 1) * 1_000), [pods, second]);
   if (starting.size === 0) {
     return (
-      <Empty title="No pod is starting." command="kubectl run hello --image=busybox --command -- sleep 3600">
-        Every pod that starts shows up here at once. Try one:
+      <Empty
+        title="No pods are starting."
+        command="kubectl run hello --image=busybox --command -- sleep 3600"
+      >
+        Starting pods appear here immediately. Try one:
       </Empty>
     );
   }
   const shown = selected === undefined ? undefined : starting.get(selected);
-  // A stage that has emptied stays to be seen as long as it is chosen.
+  // The selected stage stays visible even if it is empty.
   const stages = tally.some((each) => each.stage === stage) ? tally : [...tally, { stage, count: 0 }];
   return (
     <div class={`starting${shown ? " has-detail" : ""}`}>
@@ -48,7 +51,7 @@ export function StartingPanel(props: {
             options={stages.map(({ stage: id, count }) => ({
               id,
               count,
-              label: stageWords(id),
+              label: stageLabel(id),
               tone: toneOfFilter(id),
             }))}
             selected={stage}
@@ -67,12 +70,12 @@ export function StartingPanel(props: {
         ) : props.filter ? (
           <NoMatch filter={props.filter} onClear={props.onClearFilter} />
         ) : (
-          <Empty title="No pod is in this stage now." />
+          <Empty title="No pods are in this stage." />
         )}
         {startingTotal > starting.size && (
           <p class="more-pods">
-            {(startingTotal - starting.size).toLocaleString("en")} more pods are starting than this page is
-            told of.
+            {(startingTotal - starting.size).toLocaleString("en")} more pods are starting than this page can
+            show.
           </p>
         )}
       </section>
@@ -83,7 +86,7 @@ export function StartingPanel(props: {
           now={now}
           onClose={() => {
             setSelected(undefined);
-            // The button that had the focus is gone with the pod.
+            // The focused button was removed with the details.
             document.getElementById("pods")?.focus();
           }}
         />
@@ -92,9 +95,9 @@ export function StartingPanel(props: {
   );
 }
 
-function stageWords(stage: StageFilter): string {
+function stageLabel(stage: StageFilter): string {
   if (stage === "all") return "All";
-  return stage === "stuck" ? "Needs you" : stage.charAt(0).toUpperCase() + stage.slice(1);
+  return stage === "stuck" ? "Needs action" : stage.charAt(0).toUpperCase() + stage.slice(1);
 }
 
 function toneOfFilter(stage: StageFilter): string | undefined {

@@ -2,9 +2,9 @@ import type { PodView } from "../../../src/monitor/feed/feed-message.ts";
 import { formatDuration, formatElapsed, formatTick } from "../text/format-duration.ts";
 import { linearTicks } from "../view/nice-axis.ts";
 import { percent } from "../view/percent.ts";
-import { layoutSpans } from "./layout-spans.ts";
+import { layoutSpans, type Segment } from "./layout-spans.ts";
 
-/** A pod's stages one below the other, each where it lies in time. */
+/** Stages of a pod, one row each, placed on a time axis. */
 export function Waterfall({ pod, now }: { readonly pod: PodView; readonly now: number }) {
   const elapsedMs = Math.max(1, now - pod.createdMs);
   const ticks = linearTicks(elapsedMs, 3);
@@ -14,7 +14,7 @@ export function Waterfall({ pod, now }: { readonly pod: PodView; readonly now: n
         Waterfall <span class="muted">created {formatElapsed(elapsedMs)} ago</span>
       </h3>
       <table class="waterfall" style={{ "--grid": percent((ticks[1] ?? elapsedMs) / elapsedMs) }}>
-        <caption class="offscreen">Stages of the start and how long each took</caption>
+        <caption class="offscreen">Stages of the start and their durations</caption>
         <colgroup>
           <col class="waterfall-name" />
           <col />
@@ -62,5 +62,21 @@ export function Waterfall({ pod, now }: { readonly pod: PodView; readonly now: n
         </tfoot>
       </table>
     </section>
+  );
+}
+
+/** Stages in one line. The row's label describes them. */
+export function WaterfallBar(props: { readonly segments: readonly Segment[]; readonly isBroken: boolean }) {
+  return (
+    <div class={`bar${props.isBroken ? " is-broken" : ""}`} aria-hidden="true">
+      {props.segments.map(({ tone, left, width, isOpen }, i) => (
+        <span
+          // Two containers may pull the same image.
+          key={i}
+          class={`segment tone-${tone}${isOpen ? " is-open" : ""}`}
+          style={{ left: percent(left), width: percent(width) }}
+        />
+      ))}
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-/** Every word of the filter is somewhere in the text: `shop web` finds `shop/web-0`. */
+/** Creates a predicate for texts that contain every word of the filter: `shop web` matches `shop/web-0`. */
 export function createFilter(filter: string): (text: string) => boolean {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   return (text) => {

@@ -1,6 +1,6 @@
 const units: readonly string[] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-/** As `kindling why` and `kindling pull` count: `0 B`, `12.3 MiB`. */
+/** Formats bytes like `kindling why` and `kindling pull`: `0 B`, `12.3 MiB`. */
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -12,7 +12,7 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** Both in the unit of the whole: `12.3 of 80.0 MiB`. */
+/** Formats progress in the unit of the total: `12.3 of 80.0 MiB`. */
 export function formatPart(offset: number, total: number): string {
   if (total <= 0) return formatBytes(offset);
   const [whole = "", unit = ""] = formatBytes(total).split(" ");

@@ -1,4 +1,4 @@
-/** Short and of steady width: `340 ms`, `3.4 s`, `2 min 05 s`, `3 h 12 min`, `2 d 4 h`. */
+/** Formats a duration: `340 ms`, `3.4 s`, `2 min 05 s`, `3 h 12 min`, `2 d 4 h`. */
 export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms)) return "–";
   const whole = Math.max(0, ms);
@@ -7,7 +7,7 @@ export function formatDuration(ms: number): string {
   return coarse(Math.round(whole / 1_000));
 }
 
-/** The same for what counts up before the eyes: without milliseconds, which only flicker. */
+/** Formats a running duration, without milliseconds. */
 export function formatElapsed(ms: number): string {
   const whole = Math.max(0, ms);
   return whole < 60_000
@@ -15,7 +15,7 @@ export function formatElapsed(ms: number): string {
     : coarse(Math.floor(whole / 1_000));
 }
 
-/** For what is left: nobody needs tenths of an estimate. */
+/** Formats an estimated remaining time, in whole seconds. */
 export function formatLeft(seconds: number): string {
   return seconds < 60 ? `${Math.max(1, Math.ceil(seconds))} s` : coarse(Math.ceil(seconds));
 }
@@ -28,7 +28,7 @@ function coarse(seconds: number): string {
   return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`;
 }
 
-/** On axes: the shortest that is exact. */
+/** Formats an axis label as short as possible. */
 export function formatTick(ms: number): string {
   if (ms < 1_000) return ms === 0 ? "0" : `${ms} ms`;
   if (ms < 60_000) return `${ms / 1_000} s`;

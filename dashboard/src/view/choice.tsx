@@ -1,4 +1,4 @@
-/** A few options of which one holds, as buttons in a row. */
+/** Row of buttons of which one is selected. */
 export function Choice<Id extends string>(props: {
   readonly label: string;
   readonly options: readonly {

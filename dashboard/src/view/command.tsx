@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A command to copy. */
+/** Command with a copy button. */
 export function Command({ command }: { readonly command: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
@@ -31,7 +31,7 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** The clipboard's own interface is there only over HTTPS and on loopback. */
+/** Fallback for plain HTTP, where the Clipboard API is not available. */
 function copyBySelection(text: string): boolean {
   const field = document.createElement("textarea");
   field.value = text;

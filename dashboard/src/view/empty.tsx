@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Command } from "./command.tsx";
 
-/** What to show where there is nothing: what it means, and what to do. */
+/** Empty state of a panel: explanation and a command to try. */
 export function Empty(props: {
   readonly title: string;
   readonly command?: string;

@@ -7,7 +7,7 @@ export function useFeed(store: FeedStore) {
   return { state: store.state(), connection: store.connection(), hasSession: store.hasSession() };
 }
 
-/** Draws the component again every so often. One timer for all that it shows, and none while the page is hidden. */
+/** Renders the component periodically while the page is visible. */
 export function useTick(everyMs: number, isActive: boolean): void {
   const [, setTick] = useState(0);
   useEffect(() => {
@@ -17,7 +17,7 @@ export function useTick(everyMs: number, isActive: boolean): void {
   }, [everyMs, isActive]);
 }
 
-/** How often what counts up is drawn. */
+/** Rendering interval of running durations. */
 export function useCountingMs(): number {
   return useMedia("(prefers-reduced-motion: reduce)") ? 1_000 : 100;
 }

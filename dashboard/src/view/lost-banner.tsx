@@ -13,12 +13,12 @@ export function LostBanner(props: {
   return (
     <div class="lost">
       <p>
-        <strong role="status">Connection lost.</strong> {reason} What you see is{" "}
+        <strong role="status">Connection lost.</strong> {reason} The data is{" "}
         {formatElapsed(Math.floor((now - sinceMs) / 1_000) * 1_000).replace(".0", "")} old;{" "}
         {isLoggedOut
           ? "log in to see more."
           : left > 0
-            ? `trying again in ${formatLeft(left)}.`
+            ? `retrying in ${formatLeft(left)}.`
             : "trying again…"}
       </p>
       {isLoggedOut ? (

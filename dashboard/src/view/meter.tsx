@@ -1,6 +1,6 @@
 import { percent } from "./percent.ts";
 
-/** A bar that is full to a part of it. Says nothing by itself: the words stand beside it. */
+/** Bar filled to a share. It is hidden from screen readers; text beside it has the value. */
 export function Meter({ part, tone }: { readonly part: number; readonly tone: string }) {
   return (
     <span class={`meter tone-${tone}`} aria-hidden="true">

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linearTicks, logAxis, niceCeiling, placeOnLog } from "./nice-axis.ts";
+import { linearTicks, logAxis, niceCeiling, placeOnLog, timeTicks } from "./nice-axis.ts";
 
 test.each([
   [0, 1],
@@ -11,7 +11,7 @@ test.each([
   expect(niceCeiling(ms)).toBe(end);
 });
 
-test("ticks stand at round times, from 0", () => {
+test("places ticks at round times, from 0", () => {
   expect(linearTicks(10_000, 5)).toEqual([0, 2_000, 4_000, 6_000, 8_000, 10_000]);
   expect(linearTicks(60_000, 4)).toEqual([0, 20_000, 40_000, 60_000]);
 });
@@ -31,7 +31,24 @@ test.each<{ values: number[]; ticks: number[] }>([
   }
 });
 
-test("places on it grow with the logarithm", () => {
+test("positions are logarithmic", () => {
   const axis = logAxis([100, 10_000]);
   expect([100, 1_000, 10_000].map((ms) => placeOnLog(axis, ms))).toEqual([0, 0.5, 1]);
+});
+
+const at = (time: string) => new Date(`2026-03-01T${time}`).getTime();
+
+test.each([
+  { from: "10:01:00", to: "10:56:00", most: 5, labels: "10:20 10:40" },
+  { from: "10:00:03", to: "10:00:44", most: 4, labels: "10:00:20 10:00:40" },
+  { from: "10:00:00", to: "10:00:00", most: 4, labels: "10:00:00" },
+])("from $from to $to: $labels", ({ from, to, most, labels }) => {
+  const ticks = timeTicks(at(from), at(to), most);
+  expect(ticks.map(({ label }) => label).join(" ")).toBe(labels);
+});
+
+test("shows the date on axes longer than a day", () => {
+  const ticks = timeTicks(at("00:00:00"), at("00:00:00") + 6 * 86_400_000, 3);
+  expect(ticks[0]?.label).toMatch(/^\d\d\.\d\d\.$/);
+  expect(ticks.length).toBeLessThanOrEqual(4);
 });

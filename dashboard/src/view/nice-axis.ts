@@ -3,7 +3,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Lengths that people know by heart. */
+/** Round durations for axes. */
 const steps = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
   ...[1, 2, 5, 10, 20, 30].map((each) => each * second),
@@ -16,9 +16,9 @@ export function niceCeiling(ms: number): number {
   return steps.find((step) => step >= ms) ?? ms;
 }
 
-/** From 0 to the end, `most` of them and the two ends at most. */
-export function linearTicks(endMs: number, most: number): readonly number[] {
-  const step = niceCeiling(endMs / most);
+/** Ticks from 0 to the end, at most `maxTicks` of them between the ends. */
+export function linearTicks(endMs: number, maxTicks: number): readonly number[] {
+  const step = niceCeiling(endMs / maxTicks);
   return Array.from({ length: Math.floor(endMs / step) + 1 }, (_, i) => i * step);
 }
 
@@ -36,23 +36,49 @@ export interface LogAxis {
   readonly ticks: readonly number[];
 }
 
-/** An axis on which each value has its place, of two steps at least. */
+/** Logarithmic axis that contains all values and has at least two steps. */
 export function logAxis(values: readonly number[]): LogAxis {
   let least = Number.POSITIVE_INFINITY;
-  let most = 0;
+  let largest = 0;
   for (const value of values) {
     least = Math.min(least, value);
-    most = Math.max(most, value);
+    largest = Math.max(largest, value);
   }
-  const lowest = logSteps.findLastIndex((step) => step <= Math.min(least, most));
+  const lowest = logSteps.findLastIndex((step) => step <= Math.min(least, largest));
   const from = Math.min(Math.max(0, lowest), logSteps.length - 2);
-  const to = logSteps.findIndex((step) => step >= most);
+  const to = logSteps.findIndex((step) => step >= largest);
   const ticks = logSteps.slice(from, Math.max(to < 0 ? logSteps.length : to + 1, from + 2));
   return { fromMs: ticks[0] ?? 1, toMs: ticks.at(-1) ?? 1, ticks };
 }
 
-/** From 0 at the start of the axis to 1 at its end. */
+/** Position on the axis, from 0 to 1. */
 export function placeOnLog({ fromMs, toMs }: LogAxis, ms: number): number {
   const place = Math.log(Math.max(ms, fromMs) / fromMs) / Math.log(toMs / fromMs);
   return Math.min(1, place);
+}
+
+export interface TimeTick {
+  readonly atMs: number;
+  readonly label: string;
+}
+
+/** Ticks at round local times; labels have seconds or the date only if needed. */
+export function timeTicks(fromMs: number, toMs: number, maxTicks: number): readonly TimeTick[] {
+  const step = niceCeiling((toMs - fromMs) / maxTicks);
+  // Round in the local time of day.
+  const zoneMs = new Date(toMs).getTimezoneOffset() * 60_000;
+  const first = Math.ceil((fromMs - zoneMs) / step) * step + zoneMs;
+  const count = Math.max(0, Math.floor((toMs - first) / step) + 1);
+  return Array.from({ length: count }, (_, i) => ({
+    atMs: first + i * step,
+    label: label(first + i * step, step),
+  }));
+}
+
+function label(ms: number, step: number): string {
+  const date = new Date(ms);
+  const two = (value: number) => String(value).padStart(2, "0");
+  if (step >= day) return `${two(date.getDate())}.${two(date.getMonth() + 1)}.`;
+  const minutes = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  return step < 60_000 ? `${minutes}:${two(date.getSeconds())}` : minutes;
 }

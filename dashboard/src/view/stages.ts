@@ -1,6 +1,6 @@
 import type { PodView } from "../../../src/monitor/feed/feed-message.ts";
 
-/** The stretches of a start, in their order. Each has its colour, in style/tokens.css. */
+/** Stages of a start, in order. Their colours are in style/tokens.css. */
 export const stages = ["scheduling", "sandbox", "init", "containers", "readiness"] as const;
 export type Stage = (typeof stages)[number];
 
@@ -12,10 +12,10 @@ export const stageLabels: Readonly<Record<Stage, string>> = {
   readiness: "Until ready",
 };
 
-/** A pull is a part of a stage, with a colour of its own in a waterfall. */
+/** Colours of spans: those of the stages, and one for pulls. */
 export type SpanTone = Stage | "pull";
 
-/** Of a span's name, as the server gives it. */
+/** Colour of a span by the name that the server sends. */
 export function toneOfSpan(name: string): SpanTone {
   if (name.startsWith("init ")) return "init";
   if (name.startsWith("pull ")) return "pull";
@@ -37,7 +37,7 @@ const ofPod: Readonly<Record<PodView["stage"], SpanTone | "failing" | "over">> =
   terminating: "over",
 };
 
-/** The colour that a pod's stage is shown in; a stage that this page does not know has none of its own. */
+/** Colour of a pod's stage; unknown stages have a default colour. */
 export function toneOfPod(stage: PodView["stage"]): SpanTone | "failing" | "over" {
   return ofPod[stage] ?? "over";
 }

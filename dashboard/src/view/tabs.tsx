@@ -4,11 +4,11 @@ export interface Tab<Id extends string> {
   readonly id: Id;
   readonly label: string;
   readonly count: number;
-  /** Says that something in there needs somebody. */
+  /** Text of an alert badge for problems in this tab. */
   readonly alert?: string | undefined;
 }
 
-/** One stop of the Tab key; the arrow keys walk between the tabs. */
+/** Tab list with one tab stop; arrow keys move between the tabs. */
 export function Tabs<Id extends string>(props: {
   readonly tabs: readonly Tab<Id>[];
   readonly selected: Id;

@@ -1,7 +1,6 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { FeedState } from "../feed/feed-state.ts";
 import type { Connection } from "../feed/follow-feed.ts";
-import { LogOut } from "./log-out.tsx";
 
 const connectionWords = { connecting: "Connecting", live: "Live", lost: "Not connected" } as const;
 
@@ -62,5 +61,31 @@ export function TopBar(props: {
       </p>
       {props.hasSession && <LogOut />}
     </header>
+  );
+}
+
+/** Log-out button. Sends a request, because the content security policy allows no forms. */
+function LogOut() {
+  const [state, setState] = useState<"open" | "closing" | "failed">("open");
+  const logOut = async () => {
+    setState("closing");
+    try {
+      const { type, ok } = await fetch("logout", { method: "POST", redirect: "manual" });
+      // The server redirects to the login page after logging out.
+      if (type !== "opaqueredirect" && !ok) throw new Error("not logged out");
+      location.assign("login");
+    } catch {
+      setState("failed");
+    }
+  };
+  return (
+    <span class="log-out">
+      <button type="button" disabled={state === "closing"} onClick={logOut}>
+        Log out
+      </button>
+      <span role="status" class={state === "failed" ? "muted" : "offscreen"}>
+        {state === "failed" ? "Logging out failed. Try again." : ""}
+      </span>
+    </span>
   );
 }

@@ -1,10 +1,10 @@
 export interface VirtualWindow {
   readonly first: number;
-  /** The one after the last. */
+  /** Index after the last row. */
   readonly end: number;
 }
 
-/** Which rows of equal height to have in the page: those seen, and a few on each side. */
+/** Range of rows to render: the visible ones and a few on each side. */
 export function virtualWindow(list: {
   readonly scrollTop: number;
   readonly viewHeight: number;
@@ -13,13 +13,13 @@ export function virtualWindow(list: {
   readonly spare: number;
 }): VirtualWindow {
   const { scrollTop, viewHeight, rowHeight, count, spare } = list;
-  // Scrolled too far is where a list is that has become shorter.
+  // The scroll position can be beyond the end of a list that became shorter.
   const top = Math.min(Math.max(0, scrollTop), Math.max(0, count * rowHeight - viewHeight));
   const first = Math.max(0, Math.floor(top / rowHeight) - spare);
   return { first, end: Math.min(count, Math.ceil((top + viewHeight) / rowHeight) + spare) };
 }
 
-/** Where to scroll to, so that a row is seen; where it already is, nowhere. */
+/** Scroll position that makes a row visible; unchanged if it already is. */
 export function scrollToRow(
   index: number,
   { scrollTop, viewHeight, rowHeight }: { readonly scrollTop: number; viewHeight: number; rowHeight: number },
@@ -29,7 +29,7 @@ export function scrollToRow(
   return Math.max(scrollTop, top + rowHeight - viewHeight);
 }
 
-/** The row that a key leads to; undefined for keys that lead nowhere. */
+/** Row selected by a key. Undefined for other keys. */
 export function rowAfterKey(
   key: string,
   { index, count, page }: { readonly index: number; readonly count: number; readonly page: number },

@@ -1,6 +1,11 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { builtInSchema } from "../schema/built-in-schema.ts";
+import { isJsonObject, type JsonObject } from "../schema/json-object.ts";
 import type { FieldValidation } from "../schema/strict-errors.ts";
-import { applyPatch, parsePatch } from "./apply-patch.ts";
+import { applyMergePatch, applyPatch, parsePatch } from "./apply-patch.ts";
+
+const podTarget = { schema: builtInSchema, definition: "core.v1.Pod" };
 
 const types = {
   json: "application/json-patch+json",
@@ -17,7 +22,7 @@ const current = {
 };
 
 function patch(type: keyof typeof types, text: string, fieldValidation: FieldValidation = "Strict") {
-  return applyPatch(parsePatch(types[type], text, { fieldValidation }), "core.v1.Pod", current);
+  return applyPatch(parsePatch(types[type], text, { fieldValidation }), podTarget, current);
 }
 
 describe("applyPatch", () => {
@@ -36,8 +41,8 @@ describe("applyPatch", () => {
     const text =
       '[{"op":"add","path":"/metadata/annotations","value":{}},{"op":"add","path":"/metadata/annotations/a","value":"b"}]';
     const parsed = parsePatch(types.json, text, { fieldValidation: "Strict" });
-    const once = applyPatch(parsed, "core.v1.Pod", current);
-    expect(applyPatch(parsed, "core.v1.Pod", current)).toEqual(once);
+    const once = applyPatch(parsed, podTarget, current);
+    expect(applyPatch(parsed, podTarget, current)).toEqual(once);
   });
 
   test.each<[keyof typeof types, string, number, string]>([
@@ -92,7 +97,7 @@ describe("applyPatch", () => {
     expect(patch("merge", '{"a":1,"a":2}', fieldValidation)).toEqual({ object: current, warnings });
   });
 
-  test("unknown fields of operations are told", () => {
+  test("reports unknown fields of operations", () => {
     const text = '[{"op":"test","path":"/kind","value":"Pod","vlaue":1}]';
     expect(patch("json", text, "Warn").warnings).toEqual(['json patch unknown field "[0].vlaue"']);
   });
@@ -103,3 +108,55 @@ describe("applyPatch", () => {
     );
   });
 });
+
+describe("applyMergePatch", () => {
+  test.each<[JsonObject, JsonObject, JsonObject]>([
+    [{ a: "b" }, { a: "c" }, { a: "c" }],
+    [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
+    [{ a: "b", b: 1 }, { a: null }, { b: 1 }],
+    [{ a: ["b"] }, { a: "c" }, { a: "c" }],
+    [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
+    [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+    [{ a: "x" }, { a: { b: null, c: 1 } }, { a: { c: 1 } }],
+    [{}, { a: [{ b: null, c: 1 }, null] }, { a: [{ c: 1 }, null] }],
+  ])("%j with %j is %j", (target, patch, expected) => {
+    const [targetBefore, patchBefore] = structuredClone([target, patch]);
+    expect(applyMergePatch(target, patch)).toEqual(expected);
+    expect([target, patch]).toEqual([targetBefore, patchBefore]);
+  });
+
+  test("hostile keys are data", () => {
+    const patch = JSON.parse('{"__proto__":{"polluted":1},"a":{"__proto__":"x"}}');
+    const merged = applyMergePatch({ a: { b: 1 } }, patch);
+    expect(JSON.stringify(merged)).toBe('{"a":{"b":1,"__proto__":"x"},"__proto__":{"polluted":1}}');
+    expect("polluted" in {}).toBe(false);
+  });
+
+  test("a computed patch produces the target object", () => {
+    const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.integer()));
+    const { tree } = fc.letrec<{ tree: JsonObject }>((tie) => ({
+      tree: fc.dictionary(
+        fc.oneof(fc.constantFrom("a", "b", "__proto__"), fc.string()),
+        fc.oneof(leaf, tie("tree")),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, tree, (from, to) => {
+        expect(JSON.parse(JSON.stringify(applyMergePatch(from, diff(from, to))))).toEqual(
+          JSON.parse(JSON.stringify(to)),
+        );
+      }),
+    );
+  });
+});
+
+function diff(from: JsonObject, to: JsonObject): JsonObject {
+  const entries = new Map<string, unknown>();
+  for (const key of Object.keys(from)) if (!Object.hasOwn(to, key)) entries.set(key, null);
+  for (const [key, value] of Object.entries(to)) {
+    const current = Object.hasOwn(from, key) ? from[key] : undefined;
+    entries.set(key, isJsonObject(current) && isJsonObject(value) ? diff(current, value) : value);
+  }
+  return Object.fromEntries(entries);
+}

@@ -1,29 +1,26 @@
-import { invalid } from "../field-error.ts";
-import type { KubeObject } from "../objects.ts";
-import { assertDepth } from "../schema/assert-depth.ts";
-import { decodeObject } from "../schema/decode.ts";
-import type { DecodedBody } from "../schema/decode-body.ts";
-import { DecodeError, jsonKind } from "../schema/decode-error.ts";
-import { goSyntaxError } from "../schema/go-syntax-error.ts";
-import { isJsonObject, type JsonObject } from "../schema/json-object.ts";
-import { type FieldValidation, listStrictErrors, strictDecodingError } from "../schema/strict-errors.ts";
+import { invalid } from "../meta/field-errors.ts";
+import type { KubeObject } from "../meta/objects.ts";
 import {
   badRequest,
   invalidObject,
   requestTooLarge,
   StatusError,
   unsupportedMediaType,
-} from "../status-error.ts";
-import { formatGo } from "./format-go.ts";
+} from "../meta/status-error.ts";
+import { decodeObject } from "../schema/decode.ts";
+import type { DecodedBody } from "../schema/decode-body.ts";
+import { DecodeError, goSyntaxError, jsonKind } from "../schema/decode-error.ts";
+import { assertDepth, isJsonObject, type JsonObject } from "../schema/json-object.ts";
+import type { Schema } from "../schema/schema.ts";
+import { type FieldValidation, listStrictErrors, strictDecodingError } from "../schema/strict-errors.ts";
 import { applyJsonPatch } from "./json-patch.ts";
-import { applyMergePatch } from "./merge-patch.ts";
-import { PatchError } from "./patch-error.ts";
+import { formatGo, PatchError } from "./patch-error.ts";
 import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
 
-/** A patch that has been read once; it may be applied to several versions of an object, when others write it too. */
+/** Parsed patch. It can be applied to several versions of an object when there are concurrent writes. */
 export type Patch = PatchBody & {
   readonly fieldValidation: FieldValidation;
-  /** What is worth a warning, or fails a strict request, whatever the object is. */
+  /** Errors of strict field validation, which are warnings in other modes. */
   readonly strictErrors: readonly string[];
 };
 
@@ -37,9 +34,12 @@ const patchTypes = new Map<string, Patch["type"]>([
   ["application/strategic-merge-patch+json", "strategic"],
 ]);
 
-export const patchMediaTypes: readonly string[] = [...patchTypes.keys()];
+/** Media type of server-side apply, which is not a patch of this module. */
+export const applyMediaType = "application/apply-patch+yaml";
 
-/** Throws 415 for a content type that is no patch and 400 for what is no patch of its type. */
+export const patchMediaTypes: readonly string[] = [...patchTypes.keys(), applyMediaType];
+
+/** Parses a patch. Throws 415 for an unsupported content type and 400 for an invalid body. */
 export function parsePatch(
   contentType: string,
   text: string,
@@ -88,19 +88,24 @@ function unknownOperationFields(value: unknown): string[] {
   );
 }
 
+/** The definition of the patched object, and the schema that contains it. */
+interface PatchTarget {
+  readonly schema: Schema;
+  readonly definition: string;
+}
+
 /**
- * Gives the patched object, checked and cleaned as a new one would be. `current` is not changed. Throws 400 or 422 with
- * upstream's messages, and 413 for a patch of too many operations.
+ * Returns the patched object, decoded like a new one. Does not change `current`. Throws 400 or 422 with upstream's
+ * messages, and 413 for a patch with too many operations.
  */
 export function applyPatch<T = KubeObject>(
   patch: Patch,
-  definition: string,
+  target: PatchTarget,
   current: object,
 ): DecodedBody<T> {
-  const target = current as JsonObject;
   try {
-    const patched = patchedBy(patch, definition, target);
-    const { object, unknownFields } = decodePatched(patch, definition, patched);
+    const patched = patchedBy(patch, target, current as JsonObject);
+    const { object, unknownFields } = decodePatched(patch, target, patched);
     const errors = [...patch.strictErrors, ...listStrictErrors({ unknownFields }, patch.fieldValidation)];
     if (patch.fieldValidation === "Strict" && errors.length > 0) {
       throw invalidPatch(patch, patched, strictDecodingError(errors));
@@ -111,27 +116,27 @@ export function applyPatch<T = KubeObject>(
   }
 }
 
-function patchedBy(patch: Patch, definition: string, target: JsonObject): unknown {
+function patchedBy(patch: Patch, { schema, definition }: PatchTarget, current: JsonObject): unknown {
   switch (patch.type) {
     case "json":
-      return applyJsonPatch(target, patch.value);
+      return applyJsonPatch(current, patch.value);
     case "merge":
-      return applyMergePatch(target, patch.value);
+      return applyMergePatch(current, patch.value);
     case "strategic":
-      return applyStrategicMergePatch(definition, target, patch.value);
+      return applyStrategicMergePatch(schema, definition, current, patch.value);
   }
 }
 
-function decodePatched(patch: Patch, definition: string, patched: unknown) {
+function decodePatched(patch: Patch, { schema, definition }: PatchTarget, patched: unknown) {
   try {
-    return decodeObject(definition, patched);
+    return decodeObject(schema, definition, patched);
   } catch (error) {
     if (error instanceof DecodeError) throw invalidPatch(patch, patched, error.message);
     throw error;
   }
 }
 
-/** Upstream shows a strategic patch itself, and for the others what they made of the object. */
+/** Upstream's message contains a strategic patch itself, and for other patches the patched object. */
 function invalidPatch(patch: Patch, patched: unknown, detail: string): StatusError {
   const shown = patch.type === "strategic" ? formatGo(patch.value) : JSON.stringify(patched);
   return invalidObject({ group: "", kind: "" }, "", [invalid("patch", shown, detail)]);
@@ -146,7 +151,7 @@ function toStatusError(error: unknown): unknown {
     case "tooLarge":
       return requestTooLarge(error.message);
     case "doesNotApply":
-      // Upstream keeps the reason to itself.
+      // Upstream's message does not contain the reason.
       return new StatusError(
         422,
         "Invalid",
@@ -154,4 +159,36 @@ function toStatusError(error: unknown): unknown {
         {},
       );
   }
+}
+
+/**
+ * Applies a merge patch (RFC 7386): objects are merged, null removes, other values replace. Does not change its
+ * arguments.
+ */
+export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
+  const merged = new Map(Object.entries(target));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) {
+      merged.delete(key);
+      continue;
+    }
+    const current = merged.get(key);
+    merged.set(
+      key,
+      isJsonObject(current) && isJsonObject(value) ? applyMergePatch(current, value) : withoutNulls(value),
+    );
+  }
+  // fromEntries defines keys instead of assigning them, so that __proto__ is an ordinary key.
+  return Object.fromEntries(merged);
+}
+
+/** Removes nulls from a value without a counterpart; like upstream, also in lists. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, child]) => child !== null)
+      .map(([key, child]) => [key, withoutNulls(child)]),
+  );
 }

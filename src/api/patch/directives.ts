@@ -1,14 +1,13 @@
 import { isJsonObject, type JsonObject } from "../schema/json-object.ts";
-import { formatGo } from "./format-go.ts";
-import { malformed, type PatchError } from "./patch-error.ts";
+import { formatGo, malformed, type PatchError } from "./patch-error.ts";
 
-/** The keys with which a strategic merge patch says what merging alone cannot say. */
+/** Directive keys of a strategic merge patch. */
 export const directives = {
-  /** `replace`, `delete` or `merge`: what becomes of the object that it stands in. */
+  /** `replace`, `delete` or `merge`: how to apply the patch to the object that contains the key. */
   patch: "$patch",
-  /** All keys that the object may have afterwards. */
+  /** Keys that the object may have afterwards; others are removed. */
   retainKeys: "$retainKeys",
-  /** `$deleteFromPrimitiveList/finalizers`: items to be taken out. */
+  /** `$deleteFromPrimitiveList/finalizers`: items to remove. */
   deleteFromList: "$deleteFromPrimitiveList",
   /** `$setElementOrder/containers`: the order of the list. */
   listOrder: "$setElementOrder",
@@ -19,7 +18,7 @@ type ListDirective = typeof directives.deleteFromList | typeof directives.listOr
 export const badRetainKeys = "invalid patch format of retainKeys";
 export const badListOrder = "invalid patch format of setElementOrder list";
 
-/** `finalizers` of `$deleteFromPrimitiveList/finalizers`; undefined for any other key. */
+/** List of a directive: `finalizers` of `$deleteFromPrimitiveList/finalizers`. Undefined for other keys. */
 export function listOfDirective(key: string, directive: ListDirective): string | undefined {
   if (!key.startsWith(directive)) return undefined;
   if (key[directive.length] !== "/") {
@@ -40,7 +39,7 @@ export function unknownPatchDirective(item: JsonObject): PatchError {
   );
 }
 
-/** A value that has nothing to merge with: its nulls and what is marked by `$patch` fall away, maybe all of it. */
+/** Removes nulls and directives from a value that has no counterpart to merge with. Undefined if nothing remains. */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isJsonObject(value)) return value;

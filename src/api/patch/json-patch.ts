@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { assertDepth } from "../schema/assert-depth.ts";
 import { jsonKind } from "../schema/decode-error.ts";
-import { isJsonObject, type JsonObject } from "../schema/json-object.ts";
-import { addPlace, findPlace, readPlace, removePlace, setPlace } from "./json-pointer.ts";
+import { assertDepth, define, isJsonObject, type JsonObject } from "../schema/json-object.ts";
 import { doesNotApply, malformed, PatchError } from "./patch-error.ts";
 
 const maxOperations = 10_000;
-/** Of all copy operations together, so that a small patch cannot make a huge object. */
+/** Limit for all copy operations of a patch, so that a small patch cannot create a huge object. */
 const maxCopiedBytes = 3 * 1024 * 1024;
 
 interface Document {
@@ -15,8 +13,9 @@ interface Document {
 }
 
 /**
- * RFC 6902, with what upstream's library adds: negative indexes count from the end, `replace` of a missing key of an
- * object adds it, a test for null passes on a missing key. Neither argument is changed.
+ * Applies a JSON patch (RFC 6902) with the extensions of upstream's library: negative indexes count from the end,
+ * `replace` adds a missing key of an object, and a test for null succeeds for a missing key. Does not change its
+ * arguments.
  */
 export function applyJsonPatch(target: JsonObject, patch: unknown): unknown {
   if (!Array.isArray(patch)) {
@@ -30,7 +29,7 @@ export function applyJsonPatch(target: JsonObject, patch: unknown): unknown {
   try {
     for (const operation of patch) applyOperation(document, operation);
   } catch (error) {
-    // Moves can nest a document deeper than a copy or a test can follow.
+    // Move operations can nest a document too deeply for the recursion of a copy or test.
     throw error instanceof RangeError ? doesNotApply("exceeded max depth") : error;
   }
   assertDepth(document.root);
@@ -69,7 +68,7 @@ function applyOperation(document: Document, operation: unknown): void {
 }
 
 function replace(document: Document, path: string, value: unknown): void {
-  // Neither a missing index nor a missing path may be replaced, but a missing key of an object may.
+  // A missing key of an object may be replaced; a missing index or path may not.
   if (path !== "") setPlace(findPlace(document.root, path), clone(value));
   else if (typeof value === "object") document.root = clone(value);
   else throw doesNotApply("replace operation value must be object or array");
@@ -105,7 +104,68 @@ function pointer(operation: JsonObject, name: "path" | "from"): string {
   return value;
 }
 
-/** What goes into the document must be its own: a later operation may change it there. */
+/** Copies a value into the document, because later operations may change it. */
 function clone(value: unknown): unknown {
   return typeof value === "object" && value !== null ? JSON.parse(JSON.stringify(value)) : value;
+}
+
+/** Target of a JSON pointer: the object or list that contains the value, and its key. */
+interface Place {
+  readonly container: JsonObject | unknown[];
+  readonly key: string;
+}
+
+/** Resolves a JSON pointer. Throws if any step except the last is missing. */
+function findPlace(root: unknown, pointer: string): Place {
+  const [, ...steps] = pointer.split("/").map(unescapeStep);
+  const key = steps.pop();
+  let container = root;
+  for (const step of steps) {
+    container = isContainer(container) ? readPlace({ container, key: step }) : undefined;
+  }
+  if (key === undefined || !isContainer(container)) throw doesNotApply(`doc is missing path: ${pointer}`);
+  return { container, key };
+}
+
+/** Returns the value at a place. Undefined for a missing key of an object; throws for a missing index. */
+function readPlace({ container, key }: Place): unknown {
+  if (Array.isArray(container)) return container[indexOf(key, container.length)];
+  return Object.hasOwn(container, key) ? container[key] : undefined;
+}
+
+function setPlace({ container, key }: Place, value: unknown): void {
+  if (Array.isArray(container)) container[indexOf(key, container.length)] = value;
+  else define(container, key, value);
+}
+
+/** Like `setPlace`, but inserts into a list. `-` appends. */
+function addPlace({ container, key }: Place, value: unknown): void {
+  if (!Array.isArray(container)) define(container, key, value);
+  else if (key === "-") container.push(value);
+  else container.splice(indexOf(key, container.length + 1), 0, value);
+}
+
+function removePlace({ container, key }: Place): void {
+  if (Array.isArray(container)) {
+    container.splice(indexOf(key, container.length), 1);
+    return;
+  }
+  if (!Object.hasOwn(container, key)) throw doesNotApply(`Unable to remove nonexistent key: ${key}`);
+  delete container[key];
+}
+
+/** Parses an index. Negative indexes count from the end, like upstream. */
+function indexOf(key: string, length: number): number {
+  const index = /^[+-]?\d+$/.test(key) ? Number(key) : Number.NaN;
+  const fromStart = index < 0 ? index + length : index;
+  if (!(fromStart >= 0 && fromStart < length)) throw doesNotApply(`Unable to access invalid index: ${key}`);
+  return fromStart;
+}
+
+function isContainer(value: unknown): value is JsonObject | unknown[] {
+  return Array.isArray(value) || isJsonObject(value);
+}
+
+function unescapeStep(step: string): string {
+  return step.includes("~") ? step.replace(/~[01]/g, (escaped) => (escaped === "~1" ? "/" : "~")) : step;
 }

@@ -1,8 +1,6 @@
 import { isJsonObject, type JsonObject } from "../schema/json-object.ts";
 import { badListOrder, directives, hasPatchDirective, unknownPatchDirective } from "./directives.ts";
-import { formatGo } from "./format-go.ts";
-import { orderList } from "./order-list.ts";
-import { doesNotApply, malformed } from "./patch-error.ts";
+import { doesNotApply, formatGo, malformed } from "./patch-error.ts";
 
 export type List = readonly unknown[];
 
@@ -29,7 +27,7 @@ export function deleteFromList(current: List, deleted: List): List {
   return current.filter((item) => !gone.has(item));
 }
 
-/** What `$setElementOrder` does to a list that has been merged already. */
+/** Applies `$setElementOrder` to a merged list. */
 export function reorderList(
   merged: List,
   { current, order, mergeKey }: { current: List; order: List; mergeKey: string | undefined },
@@ -38,7 +36,7 @@ export function reorderList(
   return orderList(merged, { patchOrder: order, currentOrder: current, keyOf });
 }
 
-/** What the patch has of a list must stand in the order that `$setElementOrder` gives. */
+/** Throws unless the items of the patch are in the order of `$setElementOrder`. */
 export function assertOrder(
   patch: List,
   { order, mergeKey }: { order: List; mergeKey: string | undefined },
@@ -52,7 +50,7 @@ export function assertOrder(
   if (found < wanted.length) throw malformed(badListOrder);
 }
 
-/** Items with equal merge keys are merged, the others appended, after `$patch` items have had their say. */
+/** Applies `$patch` items, then merges items with equal merge keys and appends the others. */
 function mergeObjects(
   current: readonly JsonObject[],
   patch: readonly JsonObject[],
@@ -95,7 +93,7 @@ function keyReader(mergeKey: string): (item: unknown) => unknown {
   };
 }
 
-/** All items of the lists must be of one kind, and no lists. */
+/** Whether the lists contain objects. Throws for mixed items and nested lists. */
 function holdsObjects(...lists: readonly List[]): boolean {
   let kind: string | undefined;
   for (const list of lists) {
@@ -108,4 +106,62 @@ function holdsObjects(...lists: readonly List[]): boolean {
     }
   }
   return kind === "object";
+}
+
+interface ListOrder<T> {
+  /** Order of the items in the patch. */
+  readonly patchOrder: readonly T[];
+  readonly currentOrder: readonly T[];
+  /** Identifies an item. */
+  readonly keyOf: (item: T) => unknown;
+}
+
+/**
+ * Orders a merged list: items of the patch in the order of the patch, all others in the current order, interleaved as close
+ * to the current order as possible.
+ */
+function orderList<T>(items: readonly T[], { patchOrder, currentOrder, keyOf }: ListOrder<T>): T[] {
+  const inPatch = indexByKey(patchOrder, keyOf);
+  const inCurrent = indexByKey(currentOrder, keyOf);
+  const indexIn = (indexes: ReadonlyMap<unknown, number>) => (item: T) =>
+    indexes.get(keyOf(item)) ?? Infinity;
+  const patched = sortBy(
+    items.filter((item) => inPatch.has(keyOf(item))),
+    indexIn(inPatch),
+  );
+  const others = sortBy(
+    items.filter((item) => !inPatch.has(keyOf(item))),
+    indexIn(inCurrent),
+  );
+
+  const currentIndex = indexIn(inCurrent);
+  const ordered: T[] = [];
+  let next = 0;
+  for (const item of patched) {
+    // A new item has no current position: it precedes all remaining items.
+    const index = inCurrent.get(keyOf(item)) ?? -Infinity;
+    for (; next < others.length; next++) {
+      const other = others[next] as T;
+      if (!(currentIndex(other) < index)) break;
+      ordered.push(other);
+    }
+    ordered.push(item);
+  }
+  return [...ordered, ...others.slice(next)];
+}
+
+function indexByKey<T>(items: readonly T[], keyOf: (item: T) => unknown): Map<unknown, number> {
+  const indexes = new Map<unknown, number>();
+  for (const [i, item] of items.entries()) {
+    const key = keyOf(item);
+    if (!indexes.has(key)) indexes.set(key, i);
+  }
+  return indexes;
+}
+
+function sortBy<T>(items: T[], rank: (item: T) => number): T[] {
+  return items.sort((a, b) => {
+    const [left, right] = [rank(a), rank(b)];
+    return left === right ? 0 : left - right;
+  });
 }

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { builtInSchema } from "../schema/built-in-schema.ts";
 import type { JsonObject } from "../schema/json-object.ts";
 import { PatchError } from "./patch-error.ts";
 import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
 
 function patchSpec(current: JsonObject, patch: JsonObject): JsonObject {
-  return applyStrategicMergePatch("core.v1.PodSpec", current, patch);
+  return applyStrategicMergePatch(builtInSchema, "core.v1.PodSpec", current, patch);
 }
 
 const a = { name: "a", image: "one" };
@@ -145,7 +146,9 @@ describe("applyStrategicMergePatch", () => {
   test("a field with the strategy to replace is replaced", () => {
     const current = { selector: { matchLabels: { a: "1" } } };
     const patch = { selector: { matchLabels: { b: "2" } } };
-    expect(applyStrategicMergePatch("policy.v1.PodDisruptionBudgetSpec", current, patch)).toEqual(patch);
+    expect(
+      applyStrategicMergePatch(builtInSchema, "policy.v1.PodDisruptionBudgetSpec", current, patch),
+    ).toEqual(patch);
   });
 
   test.each<[string, string[], JsonObject, string[]]>([
@@ -163,7 +166,7 @@ describe("applyStrategicMergePatch", () => {
     ],
     ["lose nothing when there is none", [], { "$deleteFromPrimitiveList/finalizers": ["b"] }, []],
   ])("sets %s", (_, finalizers, patch, expected) => {
-    expect(applyStrategicMergePatch("meta.v1.ObjectMeta", { finalizers }, patch)).toEqual({
+    expect(applyStrategicMergePatch(builtInSchema, "meta.v1.ObjectMeta", { finalizers }, patch)).toEqual({
       finalizers: expected,
     });
   });
@@ -228,7 +231,12 @@ describe("applyStrategicMergePatch", () => {
 
   test("hostile keys are data", () => {
     const patch = JSON.parse('{"labels":{"__proto__":"x"},"annotations":{"__proto__":{"polluted":1}}}');
-    const patched = applyStrategicMergePatch("meta.v1.ObjectMeta", { labels: { a: "b" } }, patch);
+    const patched = applyStrategicMergePatch(
+      builtInSchema,
+      "meta.v1.ObjectMeta",
+      { labels: { a: "b" } },
+      patch,
+    );
     expect(JSON.stringify(patched)).toBe(
       '{"labels":{"a":"b","__proto__":"x"},"annotations":{"__proto__":{"polluted":1}}}',
     );
@@ -245,7 +253,7 @@ describe("applyStrategicMergePatch", () => {
     expect(patched.containers).toEqual(order);
   });
 
-  test("whatever the patch, it applies or fails as a patch", () => {
+  test("any patch applies or fails with a patch error", () => {
     const item = fc.record(
       {
         name: fc.constantFrom("a", "b", "c"),

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { builtInSchema } from "./built-in-schema.ts";
 import { decodeBody } from "./decode-body.ts";
 import type { FieldValidation } from "./strict-errors.ts";
 
 const pod = { group: "", version: "v1", kind: "Pod" };
 
 function decode(text: string, fieldValidation: FieldValidation = "Strict") {
-  return decodeBody(pod, text, { fieldValidation });
+  return decodeBody(builtInSchema, pod, text, { fieldValidation });
 }
 
 describe("decodeBody", () => {

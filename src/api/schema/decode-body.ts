@@ -1,41 +1,43 @@
-import type { KubeObject } from "../objects.ts";
-import { apiVersionOf } from "../resources.ts";
-import { badRequest, type StatusError } from "../status-error.ts";
+import { invalid } from "../meta/field-errors.ts";
+import type { KubeObject } from "../meta/objects.ts";
+import { apiVersionOf } from "../meta/resource.ts";
+import { badRequest, invalidObject, type StatusError } from "../meta/status-error.ts";
 import { decodeObject } from "./decode.ts";
-import { DecodeError, jsonKind } from "./decode-error.ts";
-import { goSyntaxError } from "./go-syntax-error.ts";
-import { definitionName, type GroupVersionKind, hasDefinition } from "./schema.ts";
+import { DecodeError, goSyntaxError, jsonKind } from "./decode-error.ts";
+import { definitionName, type GroupVersionKind, type Schema } from "./schema.ts";
 import { type FieldValidation, listStrictErrors, strictDecodingError } from "./strict-errors.ts";
 
 export interface DecodedBody<T> {
   readonly object: T;
-  /** For `Warning` headers. */
+  /** Texts of `Warning` headers. */
   readonly warnings: readonly string[];
 }
 
-/** Reads the JSON body of a create or update. Throws a 400 that says what upstream says. */
+/** Decodes the JSON body of a create or update. Throws 400 with upstream's message. */
 export function decodeBody<T = KubeObject>(
+  schema: Schema,
   expected: GroupVersionKind,
   text: string,
   options: { fieldValidation: FieldValidation },
 ): DecodedBody<T> {
   const value = parseBody(expected, text);
-  const given = kindOf(expected, value, text);
-  const refusal = otherKind(given, expected);
+  const given = schema.decode ? customKindOf(expected, value, text) : kindOf(expected, value, text);
+  const refusal = schema.decode ? undefined : otherKind(schema, given, expected);
   if (refusal) throw unhandled(given, expected, refusal);
-  // Events have two groups, which stand for the same objects.
+  // Both groups of events serve the same objects.
   if (given.group !== expected.group || given.version !== expected.version) {
     throw badRequest(
       `the API version in the data (${apiVersionOf(given)}) does not match the expected API version (${apiVersionOf(expected)})`,
     );
   }
+  if (given.kind !== expected.kind && schema.decode) throw wrongKind(given, expected, value);
   try {
-    const { object, unknownFields } = decodeObject(definitionName(expected), value ?? {});
+    const { object, unknownFields } = decodeObject(schema, definitionName(expected), value ?? {});
     const strictErrors = listStrictErrors({ unknownFields, text, value }, options.fieldValidation);
     if (options.fieldValidation === "Strict" && strictErrors.length > 0) {
       throw new DecodeError(strictDecodingError(strictErrors));
     }
-    // The one cast of the edge: the object has just been checked against its definition.
+    // Safe: the object has been decoded against its definition.
     return { object: object as T, warnings: strictErrors };
   } catch (error) {
     if (error instanceof DecodeError) throw unhandled(given, expected, error.message);
@@ -55,7 +57,7 @@ function parseBody(expected: GroupVersionKind, text: string): unknown {
 const typeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-/** The kind that the body says it is; what it leaves out is as expected. */
+/** Kind of the body. Missing fields are as expected. */
 function kindOf(expected: GroupVersionKind, value: unknown, text: string): GroupVersionKind {
   if (value === null) return expected;
   if (typeof value !== "object" || Array.isArray(value)) {
@@ -77,9 +79,27 @@ function kindOf(expected: GroupVersionKind, value: unknown, text: string): Group
   return { group, version, kind: (kind as string | null) || expected.kind };
 }
 
-/** Why the one cannot be taken for the other. */
-function otherKind(given: GroupVersionKind, expected: GroupVersionKind): string | undefined {
-  if (hasDefinition(definitionName(given))) {
+/** Kind of the body of a custom resource, which must name its kind and version. */
+function customKindOf(expected: GroupVersionKind, value: unknown, text: string): GroupVersionKind {
+  const given = kindOf(expected, value, text);
+  const { apiVersion, kind } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
+  if (!kind)
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${expected.kind}): Object 'Kind' is missing in '${text}' (${summarize(text)})`,
+    );
+  return apiVersion ? given : { ...given, group: "", version: "" };
+}
+
+function wrongKind(given: GroupVersionKind, expected: GroupVersionKind, value: unknown): StatusError {
+  const { name } = (value as { metadata?: { name?: string } }).metadata ?? {};
+  return invalidObject({ group: given.group, kind: given.kind }, name ?? "", [
+    invalid("kind", given.kind, `must be ${expected.kind}`),
+  ]);
+}
+
+/** Error for a body of another kind than expected. */
+function otherKind(schema: Schema, given: GroupVersionKind, expected: GroupVersionKind): string | undefined {
+  if (schema.has(definitionName(given))) {
     const target = internalName(expected);
     if (internalName(given) === target) return undefined;
     return `converting (${given.version}.${given.kind}) to (${target}): unknown conversion`;
@@ -88,7 +108,7 @@ function otherKind(given: GroupVersionKind, expected: GroupVersionKind): string 
   return `no kind ${JSON.stringify(given.kind)} is registered for version ${version} in scheme "pkg/api/legacyscheme/scheme.go:30"`;
 }
 
-/** `core.Pod`: what upstream calls a kind whatever its version. */
+/** Upstream's internal name of a kind, without a version: `core.Pod`. */
 function internalName({ group, kind }: GroupVersionKind): string {
   const home = group === "" || group === "events.k8s.io" ? "core" : group.split(".", 1)[0];
   return `${home}.${kind}`;

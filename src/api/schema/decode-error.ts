@@ -1,6 +1,6 @@
-import { definitionOf, type FieldType, parseType, type Scalar } from "./schema.ts";
+import { type FieldType, parseType, type Scalar, type Schema } from "./schema.ts";
 
-/** What is wrong with a document that does not fit its definition, in the words of Go's decoder. */
+/** Error of a document that does not match its definition, in the words of Go's decoder. */
 export class DecodeError extends Error {
   constructor(message: string) {
     super(message);
@@ -8,7 +8,7 @@ export class DecodeError extends Error {
   }
 }
 
-/** A value of the wrong JSON type. Thrown without a path: `wordMismatch` knows it. */
+/** Error of a value of the wrong JSON type. `wordMismatch` adds the path. */
 export class MismatchError extends Error {
   readonly value: unknown;
   readonly expected: FieldType;
@@ -20,11 +20,16 @@ export class MismatchError extends Error {
   }
 }
 
-type Path = readonly (string | number)[];
+/** Position of a value in an object of a definition. */
+interface Position {
+  readonly schema: Schema;
+  readonly definition: string;
+  readonly path: readonly (string | number)[];
+}
 
-export function wordMismatch(error: MismatchError, definition: string, path: Path): DecodeError {
-  const { struct, field } = locate(definition, path);
-  // Of a number that no integer can hold, Go shows which.
+export function wordMismatch(error: MismatchError, position: Position): DecodeError {
+  const { struct, field } = locate(position);
+  // Go's message contains a number that does not fit into an integer.
   const shown = isInteger(error.expected) && typeof error.value === "number" ? ` ${error.value}` : "";
   const where = field ? `Go struct field ${struct}.${field}` : "Go value";
   return new DecodeError(
@@ -32,8 +37,8 @@ export function wordMismatch(error: MismatchError, definition: string, path: Pat
   );
 }
 
-/** Go names the innermost struct and the names of all fields on the way, without indexes and keys of maps. */
-function locate(definition: string, path: Path): { struct: string; field: string } {
+/** Go's messages contain the innermost struct and the path of field names without indexes and map keys. */
+function locate({ schema, definition, path }: Position): { struct: string; field: string } {
   const fields: string[] = [];
   let struct = definition;
   let type: FieldType = { kind: "struct", definition };
@@ -41,7 +46,7 @@ function locate(definition: string, path: Path): { struct: string; field: string
     if (type.kind === "struct") {
       struct = type.definition;
       fields.push(String(step));
-      type = parseType(definitionOf(struct).fields[step] ?? "json");
+      type = parseType(schema.definition(struct).fields[step] ?? "json");
     } else if (type.kind === "list") {
       type = type.items;
     } else if (type.kind === "map") {
@@ -94,4 +99,27 @@ function goType(type: FieldType): string {
 
 function shortName(definition: string): string {
   return definition.slice(definition.lastIndexOf(".") + 1);
+}
+
+/** Beginnings of V8's messages, with the endings of Go's: `invalid character 'x' looking for beginning of value`. */
+const places: readonly (readonly [start: string, place: string])[] = [
+  ["Expected property name", "looking for beginning of object key string"],
+  ["Expected double-quoted property name", "looking for beginning of object key string"],
+  ["Expected ':' after", "after object key"],
+  ["Expected ',' or '}'", "after object key:value pair"],
+  ["Expected ',' or ']'", "after array element"],
+  ["Unexpected non-whitespace", "after top-level value"],
+  ["Bad control character", "in string literal"],
+  ["Bad escaped character", "in string escape code"],
+];
+
+/** Converts a syntax error of JSON.parse to Go's message. */
+export function goSyntaxError(error: SyntaxError, text: string): string {
+  const { message } = error;
+  const position = /position (\d+)/.exec(message)?.[1];
+  const token = /^Unexpected token '(.+?)',/su.exec(message)?.[1];
+  const character = token ?? (position === undefined ? undefined : text.charAt(Number(position)));
+  if (!character || message.startsWith("Unterminated")) return "unexpected end of JSON input";
+  const place = places.find(([start]) => message.startsWith(start))?.[1] ?? "looking for beginning of value";
+  return `invalid character '${character}' ${place}`;
 }

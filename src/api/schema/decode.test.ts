@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { builtInSchema } from "./built-in-schema.ts";
 import { decodeObject } from "./decode.ts";
 import { DecodeError } from "./decode-error.ts";
-import { definitionNames, definitionOf } from "./schema.ts";
 
 const pod = "core.v1.Pod";
 const empty = { kind: "Pod", apiVersion: "v1", metadata: {}, spec: {}, status: {} };
 
 function decodePod(value: object) {
-  return decodeObject(pod, value).object;
+  return decodeObject(builtInSchema, pod, value).object;
 }
 
 function specOf(spec: object): unknown {
@@ -15,8 +15,13 @@ function specOf(spec: object): unknown {
 }
 
 describe("decodeObject", () => {
-  test("kind, version and metadata come first, whatever the order was", () => {
-    const { object } = decodeObject(pod, { status: {}, spec: {}, metadata: { name: "a" }, apiVersion: "v1" });
+  test("kind, version and metadata are written first", () => {
+    const { object } = decodeObject(builtInSchema, pod, {
+      status: {},
+      spec: {},
+      metadata: { name: "a" },
+      apiVersion: "v1",
+    });
     expect(Object.keys(object)).toEqual(["kind", "apiVersion", "metadata", "status", "spec"]);
     expect(object.kind).toBe("Pod");
   });
@@ -24,7 +29,7 @@ describe("decodeObject", () => {
   test("structs that Go always writes are there", () => {
     expect(decodePod({})).toEqual(empty);
     expect(specOf({ containers: [{ name: "a" }] })).toEqual({ containers: [{ name: "a", resources: {} }] });
-    expect(decodeObject("core.v1.Service", {}).object.status).toEqual({ loadBalancer: {} });
+    expect(decodeObject(builtInSchema, "core.v1.Service", {}).object.status).toEqual({ loadBalancer: {} });
   });
 
   test.each<[string, object, object]>([
@@ -74,14 +79,14 @@ describe("decodeObject", () => {
       ["__proto__", "constructor", "toString"],
     ],
   ])("unknown fields are dropped and named: %s", (_, given, unknown) => {
-    const { object, unknownFields } = decodeObject(pod, given);
+    const { object, unknownFields } = decodeObject(builtInSchema, pod, given);
     expect(unknownFields).toEqual(unknown);
     expect(Object.keys(object).sort()).toEqual(Object.keys(empty).sort());
   });
 
   test("hostile keys of maps are data", () => {
     const labels = JSON.parse('{"__proto__":"x","constructor":"y","n":null}');
-    const { object } = decodeObject(pod, { metadata: { labels } });
+    const { object } = decodeObject(builtInSchema, pod, { metadata: { labels } });
     expect(JSON.stringify(object.metadata)).toBe('{"labels":{"__proto__":"x","constructor":"y","n":""}}');
     expect(Object.getPrototypeOf((object.metadata as { labels: object }).labels)).toBe(Object.prototype);
   });
@@ -135,11 +140,11 @@ describe("decodeObject", () => {
       "json: cannot unmarshal number 1.5 into Go value of type int32",
     ],
   ])("%j is refused", (value, message) => {
-    expect(() => decodeObject(pod, value)).toThrow(new DecodeError(message));
+    expect(() => decodeObject(builtInSchema, pod, value)).toThrow(new DecodeError(message));
   });
 
   test.each(["YQ==", "", "YWJj", "YW\nJj"])("bytes: %j are base64", (text) => {
-    const { object } = decodeObject("core.v1.Secret", { data: { a: text } });
+    const { object } = decodeObject(builtInSchema, "core.v1.Secret", { data: { a: text } });
     expect(object.data).toEqual({ a: text.replace("\n", "") });
   });
 
@@ -148,35 +153,42 @@ describe("decodeObject", () => {
     ["Y*==", "illegal base64 data at input byte 1"],
     ["YQ==YQ==", "illegal base64 data at input byte 2"],
   ])("bytes: %j are not base64", (text, message) => {
-    expect(() => decodeObject("core.v1.Secret", { data: { a: text } })).toThrow(new DecodeError(message));
+    expect(() => decodeObject(builtInSchema, "core.v1.Secret", { data: { a: text } })).toThrow(
+      new DecodeError(message),
+    );
   });
 
-  test("free-form JSON is kept as it is, but not at any depth", () => {
+  test("keeps free-form JSON unchanged up to the maximum depth", () => {
     const data = { spec: { a: null, b: [] } };
-    expect(decodeObject("apps.v1.ControllerRevision", { data, revision: 1 }).object.data).toEqual(data);
+    expect(
+      decodeObject(builtInSchema, "apps.v1.ControllerRevision", { data, revision: 1 }).object.data,
+    ).toEqual(data);
     const deep = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
-    expect(() => decodeObject("apps.v1.ControllerRevision", { data: deep })).toThrow("exceeded max depth");
+    expect(() => decodeObject(builtInSchema, "apps.v1.ControllerRevision", { data: deep })).toThrow(
+      "exceeded max depth",
+    );
   });
 
-  test("what is deep and no quantity is refused", () => {
+  test("a deeply nested value in place of a quantity is rejected", () => {
     const cpu = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
     expect(() => specOf({ overhead: { cpu } })).toThrow(DecodeError);
   });
 
-  test("what is deep and unknown is dropped", () => {
+  test("a deeply nested unknown field is dropped", () => {
     const deep = JSON.parse(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`);
-    expect(decodeObject(pod, deep).unknownFields).toEqual(["a"]);
+    expect(decodeObject(builtInSchema, pod, deep).unknownFields).toEqual(["a"]);
   });
 
   test("every definition decodes an empty object", () => {
-    for (const name of definitionNames) expect(decodeObject(name, {}).unknownFields).toEqual([]);
+    for (const name of builtInSchema.names)
+      expect(decodeObject(builtInSchema, name, {}).unknownFields).toEqual([]);
   });
 
-  test("every reference in the schema leads somewhere", () => {
-    for (const name of definitionNames) {
-      for (const type of Object.values(definitionOf(name).fields)) {
-        const ref = type.replace(/^(\[\]|\{\})*/, "");
-        if (ref.includes(".")) expect(definitionOf(ref)).toBeDefined();
+  test("every reference in the schema resolves", () => {
+    for (const name of builtInSchema.names) {
+      for (const type of Object.values(builtInSchema.definition(name).fields)) {
+        const ref = type.replace(/^(\[\]|\{\}|\?)*/, "");
+        if (ref.includes(".")) expect(builtInSchema.definition(ref)).toBeDefined();
       }
     }
   });

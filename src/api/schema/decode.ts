@@ -1,48 +1,42 @@
-import { apiVersionOf } from "../resources.ts";
-import { MismatchError, wordMismatch } from "./decode-error.ts";
+import { apiVersionOf } from "../meta/resource.ts";
+import { DecodeError, MismatchError, wordMismatch } from "./decode-error.ts";
 import { scalarCodecs } from "./decode-scalar.ts";
-import { define, isJsonObject, type JsonObject } from "./json-object.ts";
-import { type Definition, definitionOf, type FieldType, parseType } from "./schema.ts";
-
-export interface Decoded {
-  /** Has the shape that the definition says. Shares nothing with the input but free-form JSON. */
-  readonly object: Readonly<Record<string, unknown>>;
-  /** Paths of fields that the definition does not have and that were dropped: `spec.containers[0].foo`. */
-  readonly unknownFields: readonly string[];
-}
+import { define, isJsonObject, type JsonObject, maxDepth } from "./json-object.ts";
+import { type DecodedObject, type FieldType, parseType, type Schema } from "./schema.ts";
 
 /**
- * Checks parsed JSON against a definition and gives it as the API keeps it, which is how Go would write it again:
- * nulls and unknown fields gone, optional fields with empty values gone unless the emptiness says something,
- * structs that are always there added, quantities and times in canonical form, `kind`, `apiVersion` and `metadata`
- * first. Throws DecodeError.
+ * Validates parsed JSON against a definition and returns it in stored form, as Go would encode it: without nulls and
+ * unknown fields, without optional fields with empty values (except pointers in Go), with structs that are always
+ * present, with canonical quantities and times, and with `kind`, `apiVersion` and `metadata` first. Throws DecodeError.
  */
-export function decodeObject(definition: string, value: unknown): Decoded {
+export function decodeObject(schema: Schema, definition: string, value: unknown): DecodedObject {
+  const custom = schema.decode?.(definition, value);
+  if (custom) return custom;
   const context: Context = { path: [], unknownFields: [] };
   try {
-    const decoded = structNamed(definition).decode(value, context) as JsonObject;
-    const { kind } = definitionOf(definition);
+    const decoded = codecsOf(schema)(definition).decode(value, context) as JsonObject;
+    const { kind } = schema.definition(definition);
     const object = kind
       ? { kind: kind.kind, apiVersion: apiVersionOf(kind), ...headFirst(decoded) }
       : decoded;
     return { object, unknownFields: context.unknownFields };
   } catch (error) {
-    if (error instanceof MismatchError) throw wordMismatch(error, definition, context.path);
+    if (error instanceof MismatchError) throw wordMismatch(error, { schema, definition, path: context.path });
     throw error;
   }
 }
 
 interface Context {
-  /** Where decoding is; left as it is when something throws. */
+  /** Current path. Not restored on an error. */
   readonly path: (string | number)[];
   readonly unknownFields: string[];
 }
 
 interface Codec {
   readonly decode: (value: unknown, context: Context) => unknown;
-  /** What null stands for where something must stand: in lists and as the value of a map. */
+  /** Replacement of null in lists and maps. */
   zero(): unknown;
-  /** True for a decoded value that an optional field is left out for. */
+  /** Whether an optional field with this decoded value is omitted. */
   isEmpty(value: unknown): boolean;
 }
 
@@ -51,33 +45,50 @@ interface Field {
   readonly dropsEmpty: boolean;
 }
 
-// Definitions are compiled when first needed: a server that sees only pods pays for pods.
-const structs = new Map<string, Codec>();
+type FindCodec = (definition: string) => Codec;
 
-function structNamed(name: string): Codec {
-  let codec = structs.get(name);
-  if (!codec) {
-    codec = compileStruct(name, definitionOf(name));
-    structs.set(name, codec);
+const compiledSchemas = new WeakMap<Schema, FindCodec>();
+
+/** Codecs of a schema's definitions, each compiled on first use. */
+function codecsOf(schema: Schema): FindCodec {
+  let find = compiledSchemas.get(schema);
+  if (!find) {
+    find = createCodecs(schema);
+    compiledSchemas.set(schema, find);
   }
-  return codec;
+  return find;
 }
 
-function compile(type: FieldType): Codec {
+function createCodecs(schema: Schema): FindCodec {
+  const structs = new Map<string, Codec>();
+  return function find(name) {
+    let codec = structs.get(name);
+    if (!codec) {
+      codec = compileStruct(schema, name, find);
+      structs.set(name, codec);
+    }
+    return codec;
+  };
+}
+
+function compile(type: FieldType, structNamed: FindCodec): Codec {
   switch (type.kind) {
     case "scalar": {
       const { decode, zero, alwaysWritten } = scalarCodecs[type.scalar];
       return { decode, zero: () => zero, isEmpty: (value) => !alwaysWritten && value === zero };
     }
     case "list":
-      return compileList(type, compile(type.items));
+      return compileList(type, compile(type.items, structNamed));
     case "map":
-      return compileMap(type, compile(type.values));
+      return compileMap(type, compile(type.values, structNamed));
     case "struct": {
-      // Resolved at first use, so that a definition may contain itself.
-      const { definition } = type;
+      // Resolved on first use, so that a definition may contain itself.
+      const { definition, loose } = type;
       return {
-        decode: (value, context) => structNamed(definition).decode(value, context),
+        decode: (value, context) =>
+          loose && !isJsonObject(value)
+            ? scalarCodecs.json.decode(value)
+            : structNamed(definition).decode(value, context),
         zero: () => structNamed(definition).zero(),
         isEmpty: () => false,
       };
@@ -85,12 +96,13 @@ function compile(type: FieldType): Codec {
   }
 }
 
-function compileStruct(name: string, { fields, required = [], kept = [] }: Definition): Codec {
+function compileStruct(schema: Schema, name: string, structNamed: FindCodec): Codec {
+  const { fields, required = [], kept = [] } = schema.definition(name);
   const plan = new Map<string, Field>();
   const alwaysThere: { field: string; codec: Codec }[] = [];
   for (const [field, text] of Object.entries(fields)) {
     const type = parseType(text);
-    const codec = compile(type);
+    const codec = compile(type, structNamed);
     plan.set(field, { codec, dropsEmpty: !required.includes(field) && !kept.includes(field) });
     if (type.kind === "struct" && kept.includes(field)) alwaysThere.push({ field, codec });
   }
@@ -98,6 +110,8 @@ function compileStruct(name: string, { fields, required = [], kept = [] }: Defin
 
   function decode(value: unknown, context: Context): JsonObject {
     if (!isJsonObject(value)) throw new MismatchError(value, expected);
+    // Schemas of custom resources contain themselves.
+    if (context.path.length > maxDepth) throw new DecodeError("exceeded max depth");
     const decoded: JsonObject = {};
     for (const key in value) {
       const child = value[key];
@@ -118,7 +132,7 @@ function compileStruct(name: string, { fields, required = [], kept = [] }: Defin
   return { decode, zero: () => decode({}, emptyContext), isEmpty: () => false };
 }
 
-/** Nothing in an empty struct can be unknown or wrong. */
+/** Context for empty structs, in which there is nothing to report. */
 const emptyContext: Context = { path: [], unknownFields: [] };
 
 function compileList(type: FieldType, items: Codec): Codec {
@@ -137,7 +151,7 @@ function compileList(type: FieldType, items: Codec): Codec {
 function compileMap(type: FieldType, values: Codec): Codec {
   function decode(value: unknown, context: Context): JsonObject {
     if (!isJsonObject(value)) throw new MismatchError(value, type);
-    // Spreading defines keys as `define` does: a label named __proto__ is a label.
+    // Spreading defines keys like `define`, so that __proto__ is an ordinary key.
     const decoded = { ...value };
     for (const key in value) {
       const child = value[key];
@@ -156,12 +170,12 @@ function isEmptyRecord(value: JsonObject): boolean {
   return true;
 }
 
-/** Serialised objects begin with their kind, version and metadata: readers of stored objects rely on it. */
+/** Moves kind, apiVersion and metadata to the front. Readers of stored objects rely on this order. */
 function headFirst({ kind: _kind, apiVersion: _apiVersion, metadata, ...rest }: JsonObject): JsonObject {
   return metadata === undefined ? rest : { metadata, ...rest };
 }
 
-/** Upstream names no more than a hundred. */
+/** Limit of upstream. */
 const maxUnknownFields = 100;
 
 function addUnknown({ path, unknownFields }: Context, key: string): void {

@@ -1,8 +1,6 @@
-/**
- * Which values a field takes, where they are few: what the models of the client package do not tell, and
- * `kubectl explain` shows. For a list or a map, the values of its items.
- */
-const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** Values that fields accept, comma-separated; of a list or a map, the values of its items. The models of the client
+ * package do not contain them; `kubectl explain` shows them. */
+export const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "apps.v1.DeploymentStrategy": {
     type: "Recreate,RollingUpdate",
   },
@@ -126,6 +124,18 @@ const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "discovery.v1.EndpointSlice": {
     addressType: "FQDN,IPv4,IPv6",
   },
+  "networking.v1.HTTPIngressPath": {
+    pathType: "Exact,ImplementationSpecific,Prefix",
+  },
+  "networking.v1.IngressPortStatus": {
+    protocol: "SCTP,TCP,UDP",
+  },
+  "networking.v1.NetworkPolicyPort": {
+    protocol: "SCTP,TCP,UDP",
+  },
+  "networking.v1.NetworkPolicySpec": {
+    policyTypes: "Egress,Ingress",
+  },
   "policy.v1.PodDisruptionBudgetSpec": {
     unhealthyPodEvictionPolicy: "AlwaysAllow,IfHealthyBudget",
   },
@@ -137,7 +147,3 @@ const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     volumeBindingMode: "Immediate,WaitForFirstConsumer",
   },
 };
-
-export function enumOf(definition: string, field: string): readonly string[] | undefined {
-  return enums[definition]?.[field]?.split(",");
-}

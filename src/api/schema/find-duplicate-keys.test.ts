@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findDuplicateKeys } from "./find-duplicate-keys.ts";
+import { findDuplicateKeys } from "./strict-errors.ts";
 
 function find(text: string): string[] {
   return findDuplicateKeys(text, JSON.parse(text));
@@ -24,11 +24,11 @@ describe("findDuplicateKeys", () => {
     expect(find(text)).toEqual(paths);
   });
 
-  test("what JSON.stringify writes has none", () => {
+  test("finds none in the output of JSON.stringify", () => {
     fc.assert(fc.property(fc.json(), (text) => find(JSON.stringify(JSON.parse(text))).length === 0));
   });
 
-  test("deep and wide texts take no stack and no quadratic time", () => {
+  test("handles deep and wide input in linear time without recursion", () => {
     const depth = 100_000;
     expect(find(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`)).toEqual([]);
     const wide = Array.from({ length: depth }, (_, i) => `"k${i}":1`).join();

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { admitDefaultStorageClass } from "./default-storage-class.ts";
+import { setDefaultStorageClass } from "./object-defaults.ts";
 
-type Claim = Parameters<typeof admitDefaultStorageClass>[0];
-type StorageClass = Parameters<typeof admitDefaultStorageClass>[1][number];
+type Claim = Parameters<typeof setDefaultStorageClass>[0];
+type StorageClass = Parameters<typeof setDefaultStorageClass>[1][number];
 
 function makeClass(name: string, created: string, annotations: Record<string, string>): StorageClass {
   const kind = { apiVersion: "storage.k8s.io/v1", kind: "StorageClass", provisioner: "a/b" };
@@ -27,16 +27,16 @@ test.each<[string, StorageClass[], string | undefined]>([
   ["the first by name of those equally old", [recent, twin], "a-twin"],
 ])("%s", (_, classes, expected) => {
   const claim = makeClaim();
-  admitDefaultStorageClass(claim, classes);
+  setDefaultStorageClass(claim, classes);
   expect(claim.spec?.storageClassName).toBe(expected);
 });
 
-test("a claim that has chosen keeps its choice, even if that is none", () => {
+test("keeps the class of a claim, including an empty one", () => {
   const none = makeClaim({ spec: { storageClassName: "" } });
-  admitDefaultStorageClass(none, [old]);
+  setDefaultStorageClass(none, [old]);
   expect(none.spec?.storageClassName).toBe("");
   const annotations = { "volume.beta.kubernetes.io/storage-class": "x" };
   const annotated = makeClaim({ metadata: { name: "data", annotations } });
-  admitDefaultStorageClass(annotated, [old]);
+  setDefaultStorageClass(annotated, [old]);
   expect(annotated.spec?.storageClassName).toBeUndefined();
 });

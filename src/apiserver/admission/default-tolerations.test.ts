@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { PodSpec } from "../../api/objects.ts";
-import { makePod } from "../../api/validation/pod.fixture.ts";
-import { admitDefaultTolerations } from "./default-tolerations.ts";
+import type { PodSpec } from "../../api/meta/objects.ts";
+import { makePod } from "../../api/pod/pod.fixture.ts";
+import { setDefaultTolerations } from "./object-defaults.ts";
 
 const notReady = {
   key: "node.kubernetes.io/not-ready",
@@ -19,8 +19,8 @@ test.each<[NonNullable<PodSpec["tolerations"]>, object[]]>([
   [[{ key: "other", operator: "Exists" }], [notReady, unreachable]],
 ])("beside %j", (tolerations, added) => {
   const pod = makePod({ tolerations });
-  admitDefaultTolerations(pod);
+  setDefaultTolerations(pod);
   expect(pod.spec?.tolerations).toEqual([...tolerations, ...added]);
-  admitDefaultTolerations(pod);
+  setDefaultTolerations(pod);
   expect(pod.spec?.tolerations).toEqual([...tolerations, ...added]);
 });

@@ -1,18 +1,16 @@
 import { expect, test } from "vitest";
-import type { Namespace } from "../../api/objects.ts";
-import { findResource, type Resource } from "../../api/resources.ts";
-import { type NamespacedWrite, refuseByNamespace } from "./namespace-lifecycle.ts";
+import { statefulSetKind } from "../../api/kinds/apps/stateful-set/kind.ts";
+import { namespaceKind } from "../../api/kinds/core/namespace/kind.ts";
+import { nodeKind } from "../../api/kinds/core/node/kind.ts";
+import { podKind } from "../../api/kinds/core/pod/kind.ts";
+import type { Namespace } from "../../api/meta/objects.ts";
+import type { Resource } from "../../api/meta/resource.ts";
+import { checkNamespaceLifecycle, type NamespacedWrite } from "./namespace-lifecycle.ts";
 
-function resource(group: string, plural: string): Resource {
-  const found = findResource(group, "v1", plural);
-  if (!found) throw new Error(plural);
-  return found;
-}
-
-const pods = resource("", "pods");
-const namespaces = resource("", "namespaces");
-const nodes = resource("", "nodes");
-const sets = resource("apps", "statefulsets");
+const pods = podKind.resource;
+const namespaces = namespaceKind.resource;
+const nodes = nodeKind.resource;
+const sets = statefulSetKind.resource;
 
 function makeNamespace(phase: string): Namespace {
   return { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" }, status: { phase } };
@@ -59,12 +57,12 @@ test.each<[NamespacedWrite["operation"], Resource, string, Namespace | undefined
     'namespaces "kube-system" is forbidden: this namespace may not be deleted',
   ],
 ])("%s %o %s", (operation, resource, name, found, message) => {
-  const refusal = refuseByNamespace({ operation, resource, namespace: "team", name }, found);
+  const refusal = checkNamespaceLifecycle({ operation, resource, namespace: "team", name }, found);
   expect(refusal?.message).toBe(message);
 });
 
-test("a namespace that is going is named as the cause", () => {
-  const refusal = refuseByNamespace(
+test("the error names the terminating namespace as the cause", () => {
+  const refusal = checkNamespaceLifecycle(
     { operation: "create", resource: pods, namespace: "team", name: "a" },
     going,
   );

@@ -1,25 +1,26 @@
-import type { Namespace } from "../../api/objects.ts";
-import type { Resource } from "../../api/resources.ts";
-import { forbidden, notFound, StatusError } from "../../api/status-error.ts";
+import type { Namespace } from "../../api/meta/objects.ts";
+import type { Resource } from "../../api/meta/resource.ts";
+import { forbidden, notFound, StatusError } from "../../api/meta/status-error.ts";
+import type { Operation } from "./admission-chain.ts";
 
-/** Namespaces that the cluster cannot do without. */
-const immortal = ["default", "kube-system", "kube-public"];
+/** Namespaces that must not be deleted. */
+const permanent = ["default", "kube-system", "kube-public"];
 const namespaces = { group: "", plural: "namespaces" };
 
 export interface NamespacedWrite {
-  readonly operation: "create" | "update" | "delete";
+  readonly operation: Operation;
   readonly resource: Resource;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Why a write may not happen, given the namespace as it is: nothing new comes into one that is going. */
-export function refuseByNamespace(
+/** Error of a write that the state of its namespace does not allow. `found` is the namespace of the object. */
+export function checkNamespaceLifecycle(
   { operation, resource, namespace, name }: NamespacedWrite,
   found: Namespace | undefined,
 ): StatusError | undefined {
   if (resource.group === "" && resource.plural === "namespaces") {
-    const kept = operation === "delete" && immortal.includes(name);
+    const kept = operation === "delete" && permanent.includes(name);
     return kept ? forbidden(namespaces, name, "this namespace may not be deleted") : undefined;
   }
   if (!resource.namespaced || operation === "delete") return undefined;

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { PodSpec } from "../../api/objects.ts";
-import { makePod } from "../../api/validation/pod.fixture.ts";
-import type { PriorityClass } from "../strategy/priority-class.ts";
-import { admitPriority, admitPriorityClass, keepPriority } from "./priority.ts";
+import type { PodSpec, PriorityClass } from "../../api/meta/objects.ts";
+import { makePod } from "../../api/pod/pod.fixture.ts";
+import { checkPriorityClass, setPriority } from "./object-defaults.ts";
 
 function makeClass(name: string, value: number, fields: Partial<PriorityClass> = {}): PriorityClass {
   const kind = { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass" };
@@ -13,7 +12,7 @@ const high = makeClass("high", 1000, { preemptionPolicy: "Never" });
 const usual = makeClass("usual", 10, { globalDefault: true });
 const other = makeClass("other", 20, { globalDefault: true });
 
-describe("admitPriority", () => {
+describe("setPriority", () => {
   test.each<[Partial<PodSpec>, PriorityClass[], Partial<PodSpec>]>([
     [{}, [], { priority: 0, preemptionPolicy: "PreemptLowerPriority" }],
     [
@@ -29,7 +28,7 @@ describe("admitPriority", () => {
     [{ priority: 0 }, [], { priority: 0, preemptionPolicy: "PreemptLowerPriority" }],
   ])("%j", (spec, classes, expected) => {
     const pod = makePod(spec);
-    expect(admitPriority(pod, classes)).toBeUndefined();
+    expect(setPriority(pod, classes)).toBeUndefined();
     const { priorityClassName, priority, preemptionPolicy } = pod.spec ?? {};
     expect({ priorityClassName, priority, preemptionPolicy }).toEqual(expected);
   });
@@ -45,21 +44,14 @@ describe("admitPriority", () => {
       "the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; priority admission controller computed Never from the given PriorityClass name",
     ],
   ])("%j is forbidden", (spec, message) => {
-    expect(admitPriority(makePod(spec), [high])).toBe(message);
+    expect(setPriority(makePod(spec), [high])).toBe(message);
   });
 });
 
-test("an update keeps what was computed", () => {
-  const current = makePod({ priority: 5, preemptionPolicy: "Never" });
-  const next = makePod();
-  keepPriority(next, current);
-  expect(next.spec).toMatchObject({ priority: 5, preemptionPolicy: "Never" });
-});
-
-test("there is one default class", () => {
-  expect(admitPriorityClass(other, [usual])).toBe(
+test("rejects a second global default", () => {
+  expect(checkPriorityClass(other, [usual])).toBe(
     "PriorityClass usual is already marked as default. Only one default can exist",
   );
-  expect(admitPriorityClass(usual, [usual])).toBeUndefined();
-  expect(admitPriorityClass(high, [usual])).toBeUndefined();
+  expect(checkPriorityClass(usual, [usual])).toBeUndefined();
+  expect(checkPriorityClass(high, [usual])).toBeUndefined();
 });

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import type { PodSpec } from "../../api/objects.ts";
-import { makePod } from "../../api/validation/pod.fixture.ts";
-import type { RuntimeClass } from "../strategy/runtime-class.ts";
-import { admitRuntimeClass } from "./runtime-class.ts";
+import type { PodSpec, RuntimeClass } from "../../api/meta/objects.ts";
+import { makePod } from "../../api/pod/pod.fixture.ts";
+import { applyRuntimeClass } from "./object-defaults.ts";
 
 const sandboxed: RuntimeClass = {
   apiVersion: "node.k8s.io/v1",
@@ -16,7 +15,7 @@ const sandboxed: RuntimeClass = {
   },
 };
 
-test("a pod takes over cost and place", () => {
+test("sets overhead and scheduling of the RuntimeClass on a pod", () => {
   const pod = makePod({
     runtimeClassName: "sandboxed",
     nodeSelector: { disk: "ssd" },
@@ -25,7 +24,7 @@ test("a pod takes over cost and place", () => {
       { key: "own", operator: "Exists" },
     ],
   });
-  expect(admitRuntimeClass(pod, sandboxed)).toBeUndefined();
+  expect(applyRuntimeClass(pod, sandboxed)).toBeUndefined();
   expect(pod.spec).toMatchObject({
     overhead: { cpu: "100m" },
     nodeSelector: { disk: "ssd", sandbox: "yes" },
@@ -57,5 +56,5 @@ test.each<[Partial<PodSpec>, RuntimeClass | undefined, string | undefined]>([
     "conflict: runtimeClass.scheduling.nodeSelector[sandbox] = yes; pod.spec.nodeSelector[sandbox] = no",
   ],
 ])("%j", (spec, runtimeClass, expected) => {
-  expect(admitRuntimeClass(makePod(spec), runtimeClass)).toBe(expected);
+  expect(applyRuntimeClass(makePod(spec), runtimeClass)).toBe(expected);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Pod, PodSpec } from "../../api/objects.ts";
-import { makePod, sentences } from "../../api/validation/pod.fixture.ts";
-import { validatePod } from "../../api/validation/pod.ts";
-import { admitServiceAccount, type ServiceAccount, serviceAccountNameOf } from "./service-account.ts";
+import type { Pod, PodSpec } from "../../api/meta/objects.ts";
+import { makePod, sentences } from "../../api/pod/pod.fixture.ts";
+import { validatePod } from "../../api/pod/validation/pod.ts";
+import { applyServiceAccount, type ServiceAccount, serviceAccountNameOf } from "./service-account.ts";
 
 const account: ServiceAccount = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
 const options = { nameSuffix: "abcde" };
@@ -15,7 +15,7 @@ const mount = {
 test("a pod gets the default account and its token in every container, and is still valid", () => {
   const pod = makePod({ initContainers: [{ name: "init", image: "a" }] });
   expect(serviceAccountNameOf(pod)).toBe("default");
-  expect(admitServiceAccount(pod, account, options)).toBeUndefined();
+  expect(applyServiceAccount(pod, account, options)).toBeUndefined();
   expect(pod.spec).toMatchObject({
     serviceAccountName: "default",
     serviceAccount: "default",
@@ -47,8 +47,8 @@ test("a pod gets the default account and its token in every container, and is st
 describe("the token", () => {
   test.each<[string, Partial<PodSpec>, Partial<ServiceAccount>, boolean]>([
     ["by default", {}, {}, true],
-    ["not for a pod that does not want it", { automountServiceAccountToken: false }, {}, false],
-    ["not for an account that does not", {}, { automountServiceAccountToken: false }, false],
+    ["not for a pod with automount off", { automountServiceAccountToken: false }, {}, false],
+    ["not for an account with automount off", {}, { automountServiceAccountToken: false }, false],
     [
       "the pod decides",
       { automountServiceAccountToken: true },
@@ -57,38 +57,38 @@ describe("the token", () => {
     ],
   ])("%s", (_, spec, fields, mounted) => {
     const pod = makePod(spec);
-    admitServiceAccount(pod, { ...account, ...fields }, options);
+    applyServiceAccount(pod, { ...account, ...fields }, options);
     expect(pod.spec?.volumes?.length ?? 0).toBe(mounted ? 1 : 0);
   });
 
-  test("is not mounted over what is there", () => {
+  test("is not mounted over an existing mount", () => {
     const own = { name: "own", mountPath: mount.mountPath };
     const pod = makePod({ containers: [{ name: "a", image: "b", volumeMounts: [own] }] });
-    admitServiceAccount(pod, account, options);
+    applyServiceAccount(pod, account, options);
     expect(pod.spec?.containers[0]?.volumeMounts).toEqual([own]);
     expect(pod.spec?.volumes).toBeUndefined();
   });
 
-  test("uses a volume that is there", () => {
+  test("uses an existing token volume", () => {
     const pod = makePod({ volumes: [{ name: "kube-api-access-mine", emptyDir: {} }] });
-    admitServiceAccount(pod, account, options);
+    applyServiceAccount(pod, account, options);
     expect(pod.spec?.volumes).toHaveLength(1);
     expect(pod.spec?.containers[0]?.volumeMounts?.[0]?.name).toBe("kube-api-access-mine");
   });
 });
 
-test("image pull secrets come from the account unless the pod has its own", () => {
+test("image pull secrets are taken from the account unless the pod sets them", () => {
   const withSecrets = { ...account, imagePullSecrets: [{ name: "regcred" }] };
   const pod = makePod();
-  admitServiceAccount(pod, withSecrets, options);
+  applyServiceAccount(pod, withSecrets, options);
   expect(pod.spec?.imagePullSecrets).toEqual([{ name: "regcred" }]);
   const own = makePod({ imagePullSecrets: [{ name: "mine" }] });
-  admitServiceAccount(own, withSecrets, options);
+  applyServiceAccount(own, withSecrets, options);
   expect(own.spec?.imagePullSecrets).toEqual([{ name: "mine" }]);
 });
 
-test("an account that does not exist", () => {
-  expect(admitServiceAccount(makePod({ serviceAccountName: "robot" }), undefined, options)).toBe(
+test("rejects a pod whose service account does not exist", () => {
+  expect(applyServiceAccount(makePod({ serviceAccountName: "robot" }), undefined, options)).toBe(
     'error looking up service account default/robot: serviceaccount "robot" not found',
   );
 });
@@ -110,7 +110,7 @@ describe("mirror pods", () => {
     ],
   ])("%j", (spec, expected) => {
     const pod = makeMirror(spec);
-    expect(admitServiceAccount(pod, undefined, options)).toBe(expected);
+    expect(applyServiceAccount(pod, undefined, options)).toBe(expected);
     expect(pod.spec?.containers[0]?.volumeMounts).toBeUndefined();
   });
 });

@@ -1,34 +1,33 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isMirrorPod } from "../../api/mirror-pod.ts";
-import type { Container, KubeObject, Pod, PodSpec, Wire } from "../../api/objects.ts";
-import { containersOf } from "../../api/pod-containers.ts";
+import type { Container, KubeObject, Pod, PodSpec, Wire } from "../../api/meta/objects.ts";
+import { containersOf } from "../../api/pod/pod-containers.ts";
+import { isMirrorPod, tokenVolumePrefix } from "../../api/pod/pod-state.ts";
 
 export type ServiceAccount = KubeObject & Wire<k8s.V1ServiceAccount>;
 
 const tokenMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
-const tokenVolumePrefix = "kube-api-access-";
-/** An hour, and a little for the way: the odd number tells these tokens from those that users ask for. */
+/** One hour and a margin, as upstream. The odd number distinguishes these tokens from those that users request. */
 const tokenSeconds = 3607;
 
-/** The account that a new pod runs as. */
+/** Name of the service account of a new pod. */
 export function serviceAccountNameOf({ spec }: Pod): string {
   return spec?.serviceAccountName || "default";
 }
 
 /**
- * Gives a new pod its account, the token of that account and its image pull secrets. Returns why the pod is
- * forbidden, if it is. `nameSuffix` makes the name of the token's volume unique.
+ * Sets the service account of a new pod, mounts its token and adds its image pull secrets. Returns the reason when the
+ * pod is forbidden. `nameSuffix` makes the name of the token's volume unique.
  */
-export function admitServiceAccount(
+export function applyServiceAccount(
   pod: Pod,
   account: ServiceAccount | undefined,
   { nameSuffix }: { readonly nameSuffix: string },
 ): string | undefined {
   pod.spec ??= { containers: [] };
   const { spec } = pod;
-  // Nobody has looked yet whether there are any: that is said by validation, which comes later.
+  // The list may be missing: validation, which reports that, runs later.
   spec.containers ??= [];
-  if (isMirrorPod(pod)) return refuseMirrorPod(spec);
+  if (isMirrorPod(pod)) return mirrorPodProblem(spec);
   const name = serviceAccountNameOf(pod);
   if (!account) {
     return `error looking up service account ${pod.metadata.namespace}/${name}: serviceaccount "${name}" not found`;
@@ -44,7 +43,7 @@ export function admitServiceAccount(
   return undefined;
 }
 
-function refuseMirrorPod(spec: PodSpec): string | undefined {
+function mirrorPodProblem(spec: PodSpec): string | undefined {
   if (spec.serviceAccountName) return "a mirror pod may not reference service accounts";
   const sources = spec.volumes?.flatMap(({ projected }) => projected?.sources ?? []) ?? [];
   const containers = containersOf(spec);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { admitStorageProtection } from "./storage-protection.ts";
+import { addProtectionFinalizer } from "./object-defaults.ts";
 
 test.each([
   ["claim", undefined, ["kubernetes.io/pvc-protection"]],
@@ -9,6 +9,6 @@ test.each([
 ] as const)("a new %s with %j is kept while it is used", (kind, given, expected) => {
   const finalizers = given && [...given];
   const object = { apiVersion: "v1", kind: "Any", metadata: { name: "x", finalizers } };
-  admitStorageProtection(object, kind);
+  addProtectionFinalizer(object, kind);
   expect(object.metadata.finalizers).toEqual(expected);
 });

@@ -1,10 +1,10 @@
-import type { FieldSelector } from "../../api/field-selector.ts";
-import type { UserInfo } from "./user-info.ts";
+import type { FieldSelector } from "../../api/meta/field-selector.ts";
+import type { UserInfo } from "../request/user-info.ts";
 
-/** Everything that authorization looks at. The empty string stands for what a request does not have. */
+/** Attributes of a request that authorizers decide on. Attributes that a request does not have are empty. */
 export interface Attributes {
   readonly user: UserInfo;
-  /** `list`, `escalate`; the method in lower case for paths that are no resources. */
+  /** API verb, for example `list` or `escalate`. The lower-case HTTP method for non-resource requests. */
   readonly verb: string;
   readonly isResourceRequest: boolean;
   readonly apiGroup: string;
@@ -12,17 +12,17 @@ export interface Attributes {
   readonly resource: string;
   readonly subresource: string;
   readonly namespace: string;
-  /** For lists and watches the value of a `metadata.name=` field selector. */
+  /** Name of the object. For lists and watches, the value of a `metadata.name=` field selector. */
   readonly name: string;
   readonly path: string;
-  /** Nodes may list pods only by `spec.nodeName`: they need this to be told. */
+  /** Field selector of the request. Nodes may list pods by `spec.nodeName` only. */
   readonly fieldSelector?: FieldSelector;
 }
 
-/** There is no "denied": who is not allowed by one authorizer may be by the next. */
+/** Decision of an authorizer. A request that one authorizer does not allow may be allowed by the next. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Why, in upstream's words; often empty. */
+  /** Reason, worded as upstream. Often empty. */
   readonly reason: string;
 }
 
@@ -30,7 +30,7 @@ export type Authorize = (attributes: Attributes) => Decision;
 
 type Asked = Pick<Attributes, "user" | "verb" | "resource"> & Partial<Attributes>;
 
-/** Attributes of a question that no request asked in this form: impersonate, escalate, bind. */
+/** Attributes of a permission check that is derived from a request: impersonate, escalate, bind. */
 export function resourceAttributes(asked: Asked): Attributes {
   return {
     isResourceRequest: true,

@@ -1,4 +1,4 @@
-import { StatusError } from "../../api/status-error.ts";
+import { StatusError } from "../../api/meta/status-error.ts";
 import type { Attributes } from "./attributes.ts";
 
 interface Refused {
@@ -7,7 +7,7 @@ interface Refused {
   readonly name: string;
 }
 
-/** `pods "x" is forbidden: …`; only `forbidden: …` for paths that are no resources. */
+/** Forbidden error: `pods "x" is forbidden: …`, or `forbidden: …` for non-resource requests. */
 export function refusal({ group, resource, name }: Refused, detail: string): StatusError {
   const qualified = group ? `${resource}.${group}` : resource;
   const subject = [qualified, name && JSON.stringify(name)].filter(Boolean).join(" ");
@@ -19,7 +19,7 @@ export function refusal({ group, resource, name }: Refused, detail: string): Sta
   });
 }
 
-/** The answer to a request that no authorizer allowed. */
+/** Error for a request that no authorizer allowed. */
 export function forbiddenRequest(attributes: Attributes, reason: string): StatusError {
   const detail = [withoutMarkup(describe(attributes)), reason].filter(Boolean).join(": ");
   const { apiGroup: group, resource, name } = attributes;
@@ -35,7 +35,12 @@ function describe(attributes: Attributes): string {
   return `${who} resource ${what} in API group ${JSON.stringify(apiGroup)} ${where}`;
 }
 
-/** Upstream's care that an error never looks like HTML to a browser. */
+/** Escapes HTML as upstream does, so that browsers do not interpret an error as markup. */
 function withoutMarkup(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** Formats a list of strings as Go does: `["a" "b"]`. */
+export function quoteList(list: readonly string[]): string {
+  return `[${list.map((item) => JSON.stringify(item)).join(" ")}]`;
 }

@@ -1,13 +1,18 @@
 import type { Argument, Command, Option } from "commander";
 
-/** What can follow an option or stand as an argument. */
+/** Values of an option or argument. */
 export type Values =
   | { readonly kind: "none" }
   | { readonly kind: "choices"; readonly choices: readonly string[] }
   | { readonly kind: "file" }
   | { readonly kind: "directory" }
-  /** Something that only the user knows. */
+  /** Names of objects in the cluster, or of contexts in the kubeconfig. */
+  | { readonly kind: "cluster"; readonly of: (typeof clusterNames)[number] }
+  /** Values that cannot be completed. */
   | { readonly kind: "any" };
+
+/** Names of options' values and of arguments that are completed from the cluster. */
+const clusterNames = ["namespace", "context", "pod", "statefulset", "workload"] as const;
 
 export interface DescribedOption {
   /** `--output`, `-o` */
@@ -22,11 +27,11 @@ export interface DescribedCommand {
   readonly description: string;
   readonly options: readonly DescribedOption[];
   readonly subcommands: readonly { readonly name: string; readonly description: string }[];
-  /** Of its first argument. */
+  /** Values of the first argument. */
   readonly argument: Values;
 }
 
-/** The tree of commands, flat and without anything a shell could mistake. */
+/** Flattens the tree of commands for the completion scripts. */
 export function describeProgram(program: Command): readonly DescribedCommand[] {
   return walk(program, "");
 }
@@ -62,7 +67,7 @@ function walk(command: Command, path: string): DescribedCommand[] {
   return [described, ...children, ...helpCommand];
 }
 
-const helpEntry = { name: "help", description: "show help of a command" };
+const helpEntry = { name: "help", description: "show the help of a command" };
 
 function describeOption(option: Option): DescribedOption {
   const { long, short, description, argChoices, flags } = option;
@@ -81,6 +86,8 @@ function describeArgument(argument: Argument | undefined): Values {
 function valuesOf(flags: string, choices: readonly string[] | undefined): Values {
   if (choices) return { kind: "choices", choices };
   const name = /[<[]([^\]>]*)[\]>]/.exec(flags)?.[1] ?? "";
+  const of = clusterNames.find((each) => each === name);
+  if (of) return { kind: "cluster", of };
   if (/^file/i.test(name)) return { kind: "file" };
   if (/^dir/i.test(name)) return { kind: "directory" };
   return { kind: "any" };

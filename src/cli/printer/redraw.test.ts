@@ -7,7 +7,7 @@ function terminal(columns: number, rows: number) {
   return { output, written };
 }
 
-test("the next picture goes over the last one, by as many rows as that takes", () => {
+test("the next frame overwrites the rows of the previous one", () => {
   const { output, written } = terminal(10, 24);
   const screen = createRedraw(output);
   screen.draw(["\x1b[1mone\x1b[0m", "longer than ten", "世界世界世界"]);
@@ -22,7 +22,7 @@ test("the next picture goes over the last one, by as many rows as that takes", (
   ]);
 });
 
-test("a terminal that became narrower has wrapped what was there", () => {
+test("rows that a narrower terminal has wrapped are counted", () => {
   const { output, written } = terminal(20, 24);
   const screen = createRedraw(output);
   screen.draw(["sixteen letters!"]);

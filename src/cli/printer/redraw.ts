@@ -1,6 +1,6 @@
 import { columnsOf } from "./terminal-text.ts";
 
-/** A terminal, a pipe or a file. */
+/** Output stream: a terminal, a pipe or a file. */
 export interface Output {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -9,28 +9,28 @@ export interface Output {
 }
 
 interface Redraw {
-  /** Over what was drawn before; nothing takes that away. */
+  /** Replaces the previous drawing. The last one stays on the screen. */
   draw(lines: readonly string[]): void;
 }
 
-/** A picture on a terminal that changes in its place. */
+/** Creates a drawing on a terminal that is updated in place. */
 export function createRedraw(output: Output): Redraw {
   let drawn: readonly string[] = [];
   return {
     draw(lines) {
       const columns = output.columns || 80;
       const fitting = fitTo(lines, { columns, rows: (output.rows || 24) - 1 });
-      // In today's width: a terminal that was made narrower has wrapped what was there.
+      // Computed with the current width, because a terminal that became narrower has wrapped the lines.
       const rows = rowsOf(drawn, columns);
       const up = rows > 0 ? `\x1b[${rows}A\r` : "";
-      // All of the old picture goes first, in the same write: no line of it shows behind a shorter one.
+      // The old drawing is cleared in the same write, which avoids flicker and remains of longer lines.
       output.write(`${up}\x1b[J${fitting.map((line) => `${line}\n`).join("")}`);
       drawn = fitting;
     },
   };
 }
 
-/** No more than the screen shows: the cursor cannot go back to what has scrolled away. */
+/** Truncates the lines to the screen, because the cursor cannot return to lines that have scrolled off. */
 function fitTo(
   lines: readonly string[],
   { columns, rows }: { columns: number; rows: number },

@@ -1,15 +1,14 @@
-import type { ClusterStatus, Workload } from "../../cluster/cluster-status.ts";
 import type { UpRecord } from "../../cluster/data-dir/up-record.ts";
+import type { ClusterStatus, Workload } from "../../cluster/lifecycle/cluster-status.ts";
+import { formatBytes } from "../../lib/format-bytes.ts";
 import { humanDuration } from "../../lib/human-duration.ts";
-import { formatBytes } from "./bytes.ts";
-import { plural } from "./plural.ts";
-import { type Paint, painter, printable, type Tone } from "./terminal-text.ts";
+import { type Paint, painter, plural, printable, type Tone } from "./terminal-text.ts";
 
-/** Nodes shown by name; of more, only those that are not ready. */
-const mostNodes = 8;
-const mostContainers = 10;
+/** Maximum number of nodes to list. Of more nodes, only those that are not ready are listed. */
+const maxNodes = 8;
+const maxContainers = 10;
 
-/** One screen about a cluster: does it run, where, what is in it, what is left of it. */
+/** Renders the status of a cluster: whether it is running, its address, nodes and pods, and remaining containers. */
 export function renderStatus(
   status: ClusterStatus,
   { color, now, isRoot }: { readonly color: boolean; readonly now: number; readonly isRoot: boolean },
@@ -32,18 +31,18 @@ export function renderStatus(
       add("runtime", printable(runtimeName(up)));
     }
     if (workload) addWorkload(workload, { paint, add });
-    if (problem) add("problem", paint("red", `the API does not answer: ${printable(problem)}`));
+    if (problem) add("problem", paint("red", `the API server does not respond: ${printable(problem)}`));
     if (status.state === "stopped" && containers.length > 0) {
       lines.push(
         "",
         paint(
           "yellow",
-          `${plural(containers.length, "container")} still run${containers.length === 1 ? "s" : ""}, though the cluster is down:`,
+          `${plural(containers.length, "container")} ${containers.length === 1 ? "is" : "are"} still running, although the cluster is stopped:`,
         ),
       );
-      for (const { name, id, pid } of containers.slice(0, mostContainers))
+      for (const { name, id, pid } of containers.slice(0, maxContainers))
         lines.push(`  ${name || id} (pid ${pid})`);
-      if (containers.length > mostContainers) lines.push(`  and ${containers.length - mostContainers} more`);
+      if (containers.length > maxContainers) lines.push(`  and ${containers.length - maxContainers} more`);
     }
   }
   const hint = hintFor(status, isRoot);
@@ -51,7 +50,7 @@ export function renderStatus(
   return `${lines.join("\n")}\n`;
 }
 
-/** The same as data. */
+/** Status of a cluster for `-o json`. */
 export function statusJson(status: ClusterStatus) {
   const { dataDir, state, up, workload, problem, refused, containers, diskBytes } = status;
   const { runtimeName: _, ...serving } = up?.serving ?? {};
@@ -84,11 +83,11 @@ function headline(
     case "starting": {
       const age = humanDuration(Math.max(0, now - (up?.startedAt ?? now)));
       const tone: Tone = state === "running" ? "green" : "yellow";
-      const what = state === "running" ? "runs" : "is starting";
+      const what = state === "running" ? "is running" : "is starting";
       return `${paint(tone, "●")} The cluster ${what} (pid ${up?.process.pid}, for ${age})`;
     }
     case "stopped":
-      return `${paint("yellow", "○")} The cluster in ${dataDir} does not run`;
+      return `${paint("yellow", "○")} The cluster in ${dataDir} is not running`;
     case "missing":
       return `${paint("dim", "○")} There is no cluster in ${dataDir}`;
     case "foreign":
@@ -100,15 +99,15 @@ function hintFor(
   { state, dataDir, refused, containers }: ClusterStatus,
   isRoot: boolean,
 ): string | undefined {
-  if (refused) return `This version cannot go on with it: ${printable(refused)}`;
+  if (refused) return `This version of Kindling cannot use it: ${printable(refused)}`;
   const where = `--data-dir ${dataDir}`;
   switch (state) {
     case "missing":
-      return `Start one: kindling up ${where}${isRoot ? "" : "\nOne that was started with sudo is root's: sudo kindling status"}`;
+      return `To start one: kindling up ${where}${isRoot ? "" : "\nFor a cluster that was started with sudo: sudo kindling status"}`;
     case "stopped":
       return containers.length > 0
-        ? `Go on with it: kindling up ${where}. End them: kindling down --containers ${where}`
-        : `Go on with it: kindling up ${where}. Remove it: kindling reset ${where}`;
+        ? `To start it again: kindling up ${where}. To stop the containers: kindling down --containers ${where}`
+        : `To start it again: kindling up ${where}. To remove it: kindling reset ${where}`;
     default:
       return undefined;
   }
@@ -120,7 +119,7 @@ function addWorkload(
 ): void {
   const ready = nodes.filter((node) => node.ready).length;
   add("nodes", paint(ready === nodes.length ? "green" : "red", `${ready} of ${nodes.length} ready`));
-  const named = nodes.length <= mostNodes ? nodes : nodes.filter((node) => !node.ready).slice(0, mostNodes);
+  const named = nodes.length <= maxNodes ? nodes : nodes.filter((node) => !node.ready).slice(0, maxNodes);
   for (const node of named)
     add("", `${node.name} ${node.ready ? paint("green", "Ready") : paint("red", "NotReady")}`);
   const phases = Object.entries(pods.byPhase)
@@ -128,7 +127,10 @@ function addWorkload(
     .map(([phase, count]) => paint(tones[phase] ?? "bold", `${count} ${printable(phase)}`));
   add("pods", phases.length > 0 ? phases.join(", ") : "none");
   if (pods.starting > 0)
-    add("", `${paint("yellow", `${pods.starting} starting`)}: kindling why POD says what each waits for`);
+    add(
+      "",
+      `${paint("yellow", `${pods.starting} starting`)}: kindling why POD shows what a pod is waiting for`,
+    );
 }
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -139,7 +141,7 @@ const tones: Readonly<Record<string, Tone>> = {
   Unknown: "red",
 };
 
-/** What it turned out to be; what was asked for as long as nothing has started. */
+/** Name of the runtime: the selected one, or before the start the requested one. */
 function runtimeName({ serving, runtime }: UpRecord): string {
   if (serving?.runtimeName) return serving.runtimeName;
   switch (runtime.kind) {

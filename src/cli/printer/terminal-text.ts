@@ -1,3 +1,5 @@
+import { humanDuration } from "../../lib/human-duration.ts";
+
 const codes = { bold: "1", dim: "2", red: "31", green: "32", yellow: "33", cyan: "36" } as const;
 
 export type Tone = keyof typeof codes;
@@ -8,17 +10,17 @@ export interface ScreenOptions {
   readonly color: boolean;
 }
 
-/** Colours where they are wanted; the text as it is elsewhere. */
+/** Creates a function that colors text, or returns it unchanged without colors. */
 export function painter(color: boolean): Paint {
   return (tone, text) => (color && text !== "" ? `\x1b[${codes[tone]}m${text}\x1b[0m` : text);
 }
 
-/** Whether to colour what goes to this output. */
+/** Whether to use colors for this output. */
 export function wantsColor({ isTTY }: { readonly isTTY?: boolean }): boolean {
   return isTTY === true && !process.env.NO_COLOR;
 }
 
-/** At spaces; a word that is longer than a line has one of its own. */
+/** Wraps text at spaces. A word longer than the width gets its own line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -33,13 +35,13 @@ export function wrap(text: string, width: number): string[] {
   return line ? [...lines, line] : lines;
 }
 
-/** What a pod says must not move the cursor, change colours or turn the order of letters on somebody's terminal. */
+/** Removes control and bidirectional characters, so that texts of pods cannot manipulate the terminal. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
 }
 
-/** How many columns a text takes on a terminal: colours none, East Asian letters and emoji two. */
+/** Width of a text on a terminal: color codes have no width, East Asian characters and emoji have two columns. */
 export function columnsOf(text: string): number {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape begins a colour
   const plain = text.replaceAll(/\x1b\[[0-9;]*m/g, "");
@@ -53,4 +55,42 @@ export function columnsOf(text: string): number {
       : 1;
   }
   return columns;
+}
+
+/** Cuts text without colors to a number of columns; `…` replaces what is cut off. */
+export function cutTo(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text;
+  let kept = "";
+  let used = 0;
+  for (const character of text) {
+    used += columnsOf(character);
+    if (used > columns - 1) break;
+    kept += character;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+/** `1 pod`, `3 pods`. */
+export function plural(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** Rows under a header, columns padded to their widest cell; no trailing blanks. Cells may have colours. */
+export function formatTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  { color = false }: { readonly color?: boolean } = {},
+): string {
+  const paint = painter(color);
+  const all = [header.map((cell) => paint("bold", cell)), ...rows];
+  const widths = header.map((_, column) => Math.max(...all.map((row) => columnsOf(row[column] ?? ""))));
+  const last = header.length - 1;
+  const pad = (cell: string, column: number) =>
+    column === last ? cell : cell + " ".repeat((widths[column] ?? 0) - columnsOf(cell));
+  return all.map((row) => `${row.map(pad).join("   ").trimEnd()}\n`).join("");
+}
+
+/** Age of a time, at least 0: the clock of the node may be ahead. */
+export function ageOf(since: string, now: number): string {
+  return humanDuration(Math.max(0, now - Date.parse(since)));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Pod } from "../../api/objects.ts";
+import type { Pod } from "../../api/meta/objects.ts";
 import { renderWhy } from "./why-screen.ts";
 
 const now = Date.parse("2026-01-01T00:01:00Z");
@@ -14,7 +14,7 @@ const spans = [
   { name: "init i", startMs: now - 15_000, endMs: undefined },
 ];
 
-test("one screen: stage, way, reason, whether it heals, what to do, and the bars", () => {
+test("one screen: stage, path, reason, recovery, fix and bars", () => {
   const view = {
     pod: {
       facts: { pod, events: [], pulls: [], budgets: [], advice: [], now },
@@ -22,8 +22,8 @@ test("one screen: stage, way, reason, whether it heals, what to do, and the bars
         stage: "crashing",
         since: "2026-01-01T00:00:50Z",
         because: "Container i ended with exit code 4.",
-        healsByItself: true,
-        healsWhen: "when it finds what it needs",
+        isTransient: true,
+        resolvesWhen: "when it finds what it needs",
         fix: "read what it said: kubectl logs web -n shop -c i --previous",
       },
       spans,
@@ -36,13 +36,51 @@ test("one screen: stage, way, reason, whether it heals, what to do, and the bars
     "",
     "  Container i ended with exit code 4.",
     "",
-    "  It may heal by itself, when it finds what it needs.",
+    "  This may resolve without a change, when it finds what it needs.",
     "",
-    "  To do: read what it said:",
+    "  Fix: read what it said:",
     "    kubectl logs web -n shop -c i --previous",
     "",
     "  scheduling  ██████████                                5 s",
     "  init i                ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  15 s …",
+  ]);
+});
+
+test("several fixes, the last lines of a log, and what could not be read", () => {
+  const view = {
+    pod: {
+      facts: { pod, events: [], pulls: [], budgets: [], advice: [], unreadable: ["events"], now },
+      explanation: {
+        stage: "crashing",
+        since: "2026-01-01T00:01:05Z",
+        because: "Container c exited with code 1.",
+        isTransient: false,
+        fix: "raise its limit\nread its log: kubectl logs web -n shop -c c",
+        logs: [{ container: "c", lines: ["\u001b[31mno\u001b[0m database", "a".repeat(100)] }],
+      },
+      spans: [],
+    },
+  } as const;
+  expect(renderWhy(view, { columns: 60, color: false })).toEqual([
+    // The clock of the node is ahead.
+    "shop/web  crashing for 0s  on n",
+    "",
+    "  Container c exited with code 1.",
+    "",
+    "  This does not resolve without a change.",
+    "",
+    "  Last lines of the log of container c:",
+    "  │ [31mno[0m database",
+    `  │ ${"a".repeat(54)}…`,
+    "",
+    "  Fix: raise its limit",
+    "",
+    "  Fix: read its log:",
+    "    kubectl logs web -n shop -c c",
+    "",
+    "",
+    "  You are not allowed to read events; the explanation may",
+    "  lack what they show.",
   ]);
 });
 
@@ -53,16 +91,16 @@ test("a StatefulSet, in few columns: commands stay whole and no other line is to
     updated: 2,
     strategy: "RollingUpdate",
     because: "Pod db-2 is not ready and of an older revision than the template.",
-    healsByItself: false,
+    isTransient: false,
     fix: "replace it: kubectl delete pod db-2 -n a-namespace-of-some-length",
-    holdUp: "db-2",
+    blockingPod: "db-2",
   };
   const lines = renderWhy(
-    { set: { namespace: "shop", name: "db", explanation } },
+    { workload: { kind: "StatefulSet", namespace: "shop", name: "db", explanation, unreadable: [] } },
     { columns: 40, color: false },
   );
   expect(lines).toContain("    kubectl delete pod db-2 -n a-namespace-of-some-length");
-  expect(lines).toContain("  It does not heal by itself.");
+  expect(lines.map((line) => line.trim()).join(" ")).toContain("This does not resolve without a change.");
   const others = lines.slice(1).filter((line) => !line.includes("kubectl"));
   expect(Math.max(...others.map((line) => line.length))).toBeLessThan(40);
 });

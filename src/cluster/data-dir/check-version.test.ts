@@ -7,10 +7,10 @@ import { checkVersion, decideVersion, type FoundVersion } from "./check-version.
 test.each<[FoundVersion, ReturnType<typeof decideVersion>["kind"]]>([
   [{ kind: "none" }, "mark"],
   [{ kind: "unmarked" }, "mark"],
-  [{ kind: "broken" }, "refuse"],
+  [{ kind: "broken" }, "reject"],
   [{ kind: "marked", format: 2, writtenBy: "an older one" }, "mark"],
   [{ kind: "marked", format: 3, writtenBy: "this one" }, "keep"],
-  [{ kind: "marked", format: 4, writtenBy: "a newer one" }, "refuse"],
+  [{ kind: "marked", format: 4, writtenBy: "a newer one" }, "reject"],
 ])("%j: %s", (found, kind) => {
   expect(decideVersion(found, 3).kind).toBe(kind);
 });
@@ -23,7 +23,7 @@ afterEach(() => rm(dataDir, { recursive: true }));
 
 const mark = () => readFile(join(dataDir, "version.json"), "utf8");
 
-test("a new directory is marked once, and then left alone", async () => {
+test("writes the version of a new directory once", async () => {
   await checkVersion(dataDir);
   const first = await mark();
   expect(JSON.parse(first)).toMatchObject({ format: 1 });
@@ -31,7 +31,7 @@ test("a new directory is marked once, and then left alone", async () => {
   expect(await mark()).toBe(first);
 });
 
-test("one from before there were marks is taken over", async () => {
+test("accepts a directory without a version", async () => {
   await mkdir(join(dataDir, "pki"));
   await writeFile(join(dataDir, "pki", "ca.key"), "");
   await checkVersion(dataDir);
@@ -43,7 +43,7 @@ test.each([
   ["", /version.json cannot be read/],
   ["null", /version.json cannot be read/],
   ['{"format":"1"}', /version.json cannot be read/],
-])("%j is refused and stays as it is", async (text, says) => {
+])("rejects %j and leaves it unchanged", async (text, says) => {
   await writeFile(join(dataDir, "version.json"), text);
   await expect(checkVersion(dataDir)).rejects.toThrow(says);
   expect(await mark()).toBe(text);

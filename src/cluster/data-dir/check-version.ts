@@ -1,15 +1,15 @@
 import { readdir, readFile } from "node:fs/promises";
-import { versionInfo } from "../../api/version.ts";
-import { writeFileAtomically } from "../../apiserver/auth/pki/write-file.ts";
+import { versionInfo } from "../../api/meta/version.ts";
+import { writeFileDurably } from "../../lib/fs/write-file-atomic.ts";
 import { dataDirPaths } from "./data-dir-paths.ts";
 
-/** Counts changes after which an older version could not read the directory any more. */
+/** Version of the layout, increased when older versions cannot read the directory any more. */
 const currentFormat = 1;
 
 export type FoundVersion =
-  /** Nothing of ours is there. */
+  /** The directory contains no data of Kindling. */
   | { readonly kind: "none" }
-  /** From before directories had a version. */
+  /** The data is from before directories had a version. */
   | { readonly kind: "unmarked" }
   | { readonly kind: "marked"; readonly format: number; readonly writtenBy: string }
   | { readonly kind: "broken" };
@@ -17,7 +17,7 @@ export type FoundVersion =
 export type VersionDecision =
   | { readonly kind: "keep" }
   | { readonly kind: "mark" }
-  | { readonly kind: "refuse"; readonly why: string };
+  | { readonly kind: "reject"; readonly why: string };
 
 export function decideVersion(found: FoundVersion, format = currentFormat): VersionDecision {
   switch (found.kind) {
@@ -26,13 +26,13 @@ export function decideVersion(found: FoundVersion, format = currentFormat): Vers
       return { kind: "mark" };
     case "broken":
       return {
-        kind: "refuse",
+        kind: "reject",
         why: "its version.json cannot be read; restore it, or remove the file if this version of Kindling wrote the data",
       };
     case "marked":
       if (found.format > format) {
         return {
-          kind: "refuse",
+          kind: "reject",
           why: `its data are of a newer Kindling (${found.writtenBy}); run that version, or choose another --data-dir`,
         };
       }
@@ -40,14 +40,14 @@ export function decideVersion(found: FoundVersion, format = currentFormat): Vers
   }
 }
 
-/** Refuses what a newer version wrote, before anything is changed; marks what is new or older. */
+/** Rejects directories of newer versions before anything is changed, and writes the version into others. */
 export async function checkVersion(dataDir: string): Promise<void> {
   const decision = decideVersion(await findVersion(dataDir));
-  if (decision.kind === "refuse") throw new Error(`${dataDir} cannot be used: ${decision.why}`);
+  if (decision.kind === "reject") throw new Error(`${dataDir} cannot be used: ${decision.why}`);
   if (decision.kind === "mark") {
     const mark = { format: currentFormat, writtenBy: versionInfo.gitVersion };
     const text = `${JSON.stringify(mark)}\n`;
-    await writeFileAtomically(dataDirPaths(dataDir).version, text, { mode: 0o600, existing: "replace" });
+    await writeFileDurably(dataDirPaths(dataDir).version, text, { mode: 0o600, existing: "replace" });
   }
 }
 
@@ -67,7 +67,7 @@ function parseMark(text: string): FoundVersion {
     const { format, writtenBy } = JSON.parse(text);
     if (Number.isSafeInteger(format)) return { kind: "marked", format, writtenBy: String(writtenBy) };
   } catch {
-    // Told as broken below.
+    // Reported as broken below.
   }
   return { kind: "broken" };
 }

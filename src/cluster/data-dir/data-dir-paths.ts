@@ -1,27 +1,27 @@
 import { join } from "node:path";
 
-/** What a cluster keeps in its directory, and where. */
+/** Paths in the data directory of a cluster. */
 export function dataDirPaths(dataDir: string) {
   return {
     version: join(dataDir, "version.json"),
-    /** Who runs, or last ran, the cluster. */
+    /** Record of the process that runs, or last ran, the cluster. */
     upRecord: join(dataDir, "up.json"),
     kubeconfig: join(dataDir, "kubeconfig"),
     pki: join(dataDir, "pki"),
     store: join(dataDir, "store"),
     nodes: join(dataDir, "nodes"),
-    /** What the local provisioner gave to claims. */
+    /** Volumes of the local provisioner. */
     volumes: join(dataDir, "volumes"),
     monitor: join(dataDir, "monitor"),
   };
 }
 
-/** Where a node keeps images and containers when it runs them itself. */
+/** Directory of the runtime of a node. */
 export function runtimeDirOf(nodeDir: string): string {
   return join(nodeDir, "runtime");
 }
 
-/** Where its kubelet keeps volumes and logs. */
+/** Directory of the kubelet of a node, with volumes and logs. */
 export function kubeletDirOf(nodeDir: string): string {
   return join(nodeDir, "kubelet");
 }

@@ -1,25 +1,26 @@
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { versionInfo } from "../../api/version.ts";
-import { identify } from "../../runtime/driver/linux/process-info.ts";
+import { versionInfo } from "../../api/meta/version.ts";
+import { removeTemporaryFiles } from "../../lib/fs/write-file-atomic.ts";
+import { identify } from "../../runtime/drivers/linux/process-info.ts";
 import { claimDataDir } from "../../runtime/state/claim-data-dir.ts";
 import { checkVersion } from "./check-version.ts";
 import { isRunning, readUpRecord, type UpRecord, writeUpRecord } from "./up-record.ts";
 
-/** What an empty cluster takes at first; with less, the first write would already fail. */
-const leastFreeBytes = 8 * 1_024 * 1_024;
+/** Space that an empty cluster needs for its first writes. */
+const minFreeBytes = 8 * 1_024 * 1_024;
 
 export interface OpenDataDir {
-  /** What is known of this run so far, for others to read. */
+  /** Record of this run. */
   readonly record: UpRecord;
-  /** What an earlier run left. */
+  /** Record of an earlier run. */
   readonly previous: UpRecord | undefined;
   update(changes: Partial<UpRecord>): Promise<void>;
-  /** The next one may have it. */
+  /** Releases the directory. */
   release(): Promise<void>;
 }
 
-/** Makes sure, before anything starts, that the directory can be used, is of this version, and is nobody else's. */
+/** Checks that the directory is usable, has this version and is not in use, and locks it. */
 export async function openDataDir(
   dataDir: string,
   run: Pick<UpRecord, "store" | "runtime" | "handlers" | "ephemeral">,
@@ -28,8 +29,9 @@ export async function openDataDir(
   const claim = await claimOrName(dataDir);
   try {
     await checkVersion(dataDir);
+    await removeTemporaryFiles(dataDir);
     const previous = await readUpRecord(dataDir);
-    // The claim is one of this network namespace; a cluster in another one would not have been seen.
+    // The lock is per network namespace, so a cluster in another one is not detected by it.
     if (isRunning(previous) && previous.process.pid !== process.pid) throw runsAlready(dataDir, previous);
     const own = identify(process.pid);
     if (!own) throw new Error("/proc is not mounted here, and Kindling needs it: mount -t proc proc /proc");
@@ -61,7 +63,7 @@ export async function openDataDir(
 async function makeWritable(dataDir: string): Promise<void> {
   const trial = join(dataDir, `.trial-${process.pid}`);
   try {
-    // Containers that do not run as root go through it to their volumes.
+    // Non-root containers must be able to traverse it to their volumes.
     await mkdir(dataDir, { recursive: true, mode: 0o711 });
     await writeFile(trial, "");
     await rm(trial);
@@ -69,7 +71,7 @@ async function makeWritable(dataDir: string): Promise<void> {
     throw unusable(dataDir, error);
   }
   const { bavail, bsize } = await statfs(dataDir);
-  if (bavail * bsize < leastFreeBytes) throw fullDisk(dataDir);
+  if (bavail * bsize < minFreeBytes) throw fullDisk(dataDir);
 }
 
 function unusable(dataDir: string, error: unknown): Error {
@@ -88,7 +90,7 @@ function unusable(dataDir: string, error: unknown): Error {
 
 function fullDisk(dataDir: string): Error {
   return new Error(
-    `the disk that holds ${dataDir} is full: make room, or choose a directory elsewhere with --data-dir`,
+    `the disk of ${dataDir} is full: free some space, or choose another directory with --data-dir`,
   );
 }
 

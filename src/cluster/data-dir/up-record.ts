@@ -1,30 +1,29 @@
 import { readFile } from "node:fs/promises";
-import { writeFileAtomic } from "../../runtime/content/write-file-atomic.ts";
-import { isAlive, type ProcessIdentity } from "../../runtime/driver/linux/process-info.ts";
-import type { RuntimeChoice } from "../node.ts";
+import { writeFileAtomic } from "../../lib/fs/write-file-atomic.ts";
+import { isAlive, type ProcessIdentity } from "../../runtime/drivers/linux/process-info.ts";
 import { dataDirPaths } from "./data-dir-paths.ts";
 
-/** What `up` leaves in its data directory for `status`, `down`, `reset` and the next `up`. */
+/** Record that `up` writes into its data directory for `status`, `down`, `reset` and the next `up`. */
 export interface UpRecord {
-  /** Not only the pid: that may be somebody else's by now. */
+  /** Identifies the process; the pid alone could have been reused. */
   readonly process: ProcessIdentity;
   readonly version: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly store: "lmdb" | "memory" | "etcd";
   readonly runtime: RuntimeChoice;
-  /** RuntimeClass handlers, without which their containers could not be ended. */
+  /** RuntimeClass handlers, needed to stop their containers. */
   readonly handlers: Readonly<Record<string, string>>;
   readonly ephemeral: boolean;
-  /** Other kubeconfigs that it was merged into, by this or an earlier `up`. */
+  /** Kubeconfigs into which the access was merged, by this or an earlier `up`. */
   readonly mergedInto: readonly string[];
-  /** Once it serves. */
+  /** Set once the cluster serves requests. */
   readonly serving?: {
     readonly url: string;
     readonly kubeconfig: string;
-    /** What runs containers, of all that `runtime` leaves open: `oci (runc)`. Earlier versions did not tell. */
+    /** Driver that runs containers: `oci (runc)`. Missing in records of earlier versions. */
     readonly runtimeName?: string;
-    /** The page's address, where there is one. */
+    /** URL of the dashboard. */
     readonly dashboard?: string;
   };
 }
@@ -33,7 +32,7 @@ export async function writeUpRecord(dataDir: string, record: UpRecord): Promise<
   await writeFileAtomic(dataDirPaths(dataDir).upRecord, `${JSON.stringify(record, null, 2)}\n`);
 }
 
-/** Undefined where there is none, or none that can be read: nobody may be signalled because of that. */
+/** Reads the record. Undefined if it is missing or invalid, so that no process is signalled by mistake. */
 export async function readUpRecord(dataDir: string): Promise<UpRecord | undefined> {
   const text = await readFile(dataDirPaths(dataDir).upRecord, "utf8").catch(
     (error: NodeJS.ErrnoException) => {
@@ -51,7 +50,14 @@ export async function readUpRecord(dataDir: string): Promise<UpRecord | undefine
   }
 }
 
-/** The `up` that runs now, if one does. */
+/** Record of the running `up`. Undefined if none runs. */
 export function isRunning(record: UpRecord | undefined): record is UpRecord {
   return record !== undefined && isAlive(record.process);
 }
+
+/** Container runtime of a node: Kindling's own, the simulated one, or another CRI endpoint. */
+export type RuntimeChoice =
+  | { readonly kind: "own"; readonly driver: "auto" | "oci" | "host" }
+  /** `handlers`: names that a RuntimeClass may refer to. */
+  | { readonly kind: "simulated"; readonly handlers?: readonly string[] }
+  | { readonly kind: "endpoint"; readonly endpoint: string };

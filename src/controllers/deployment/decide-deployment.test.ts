@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Deployment, Pod, ReplicaSet } from "../../api/objects.ts";
-import { ago, deploymentOf, now, podOf, setOf } from "../workload.fixture.ts";
+import type { Deployment, Pod, ReplicaSet } from "../../api/meta/objects.ts";
+import { ago, deploymentOf, now, podOf, setOf } from "../shared/workload.fixture.ts";
 import { decideDeployment } from "./decide-deployment.ts";
 
 const decide = (deployment: Deployment, sets: readonly ReplicaSet[] = [], pods: readonly Pod[] = []) =>
@@ -23,8 +23,8 @@ const current = (replicas: number, parts = {}) =>
     },
   });
 
-describe("the first set", () => {
-  test("is made, named for its template, and said to be there", () => {
+describe("the first ReplicaSet", () => {
+  test("is created with a name derived from its template and reported in a condition", () => {
     const { create, deployment, updates } = decide(deploymentOf());
     const hash = create?.metadata.labels?.["pod-template-hash"] ?? "";
     expect(hash).toMatch(/^[b-df-hj-np-tv-xz2456789]+$/);
@@ -48,7 +48,7 @@ describe("the first set", () => {
     expect(reasonOf(deployment)).toBe("NewReplicaSetCreated");
   });
 
-  test("has the same name however the template is written, and another after a collision", () => {
+  test("has a name that ignores key order and changes after a collision", () => {
     const name = (deployment: Deployment) => decide(deployment).create?.metadata.name;
     const { spec, metadata } = deploymentOf().spec?.template ?? {};
     const turned = deploymentOf({ template: { spec, metadata } });
@@ -59,14 +59,20 @@ describe("the first set", () => {
   });
 });
 
-test("with a new template, a new set takes the next revision", () => {
+test("gives the ReplicaSet of a new template the next revision", () => {
   const { create, updates } = decide(deploymentOf({ image: "web:2" }), [setOf()]);
   expect(create?.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("2");
   expect(create?.spec?.replicas).toBe(1);
   expect(updates).toEqual([]);
 });
 
-test("back to an older template, its set becomes the newest", () => {
+test("counts revisions as 64-bit integers", () => {
+  const annotations = { "deployment.kubernetes.io/revision": "3546343826724305832" };
+  const { create } = decide(deploymentOf({ image: "web:2" }), [setOf({ annotations })]);
+  expect(create?.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("3546343826724305833");
+});
+
+test("gives the ReplicaSet of a rolled back template the newest revision", () => {
   const plan = decide(deploymentOf(), [setOf({ replicas: 0 }), current(3)]);
   expect(plan.create).toBeUndefined();
   expect(plan.updates[0]?.after.metadata.annotations).toMatchObject({
@@ -77,7 +83,7 @@ test("back to an older template, its set becomes the newest", () => {
   expect(plan.deployment?.metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("3");
 });
 
-test("nothing to do is nothing to write", () => {
+test("writes nothing when nothing changes", () => {
   const deployment = deploymentOf({ image: "web:2" });
   const sets = [setOf({ replicas: 0 }), current(3)];
   const first = decide(deployment, sets);
@@ -86,39 +92,39 @@ test("nothing to do is nothing to write", () => {
   expect(last).toEqual({ updates: [], deletions: [] });
 });
 
-describe("recreated", () => {
+describe("Recreate", () => {
   const deployment = deploymentOf({ image: "web:2", strategy: { type: "Recreate" } });
 
-  test("old sets lose their pods first", () => {
+  test("scales old ReplicaSets to zero first", () => {
     const plan = decide(deployment, [setOf()]);
     expect(plan.create).toBeUndefined();
     expect(sizes(plan)).toEqual({ "web-1": 0 });
   });
 
-  test("pods that are still there hold it up", () => {
+  test("waits for remaining old pods", () => {
     const going = podOf({ deleting: true });
     expect(decide(deployment, [setOf({ replicas: 0 })], [going]).create).toBeUndefined();
     expect(decide(deployment, [setOf({ replicas: 0, actual: 1 })]).create).toBeUndefined();
   });
 
-  test("then the new set has all at once", () => {
+  test("then scales the new ReplicaSet up in one step", () => {
     const ended = podOf({ phase: "Succeeded", deleting: true });
     expect(decide(deployment, [setOf({ replicas: 0 })], [ended]).create?.spec?.replicas).toBe(3);
   });
 });
 
-describe("paused", () => {
-  test("no set is made, and it says so", () => {
+describe("a paused Deployment", () => {
+  test("creates no ReplicaSet and reports DeploymentPaused", () => {
     const plan = decide(deploymentOf({ image: "web:2", paused: true }), [setOf()]);
     expect(plan.create).toBeUndefined();
     expect(reasonOf(plan.deployment)).toBe("DeploymentPaused");
   });
 
-  test("it is scaled", () => {
+  test("is scaled", () => {
     expect(sizes(decide(deploymentOf({ paused: true, replicas: 5 }), [setOf()]))).toEqual({ "web-1": 5 });
   });
 
-  test("a rollout that has failed stays failed; one that goes on has its time anew", () => {
+  test("keeps a failed rollout failed; a resumed rollout gets its full deadline", () => {
     const status = (reason: string) => ({
       conditions: [
         {
@@ -139,7 +145,7 @@ describe("paused", () => {
   });
 });
 
-test("minReadySeconds and annotations go on to the current set", () => {
+test("copies minReadySeconds and annotations to the current ReplicaSet", () => {
   const deployment = deploymentOf({ minReadySeconds: 7 }, { metadata: { annotations: { cause: "x" } } });
   const [update] = decide(deployment, [setOf()]).updates;
   expect(update?.after).toMatchObject({
@@ -148,7 +154,7 @@ test("minReadySeconds and annotations go on to the current set", () => {
   });
 });
 
-describe("old sets", () => {
+describe("old ReplicaSets", () => {
   const complete = { replicas: 3, updatedReplicas: 3, availableReplicas: 3, observedGeneration: 1 };
   const history = [3, 2, 1].map((revision) =>
     setOf({
@@ -161,20 +167,20 @@ describe("old sets", () => {
   const names = (plan: ReturnType<typeof decide>) => plan.deletions.map(({ metadata }) => metadata.name);
   const deployment = deploymentOf({ image: "web:2", revisionHistoryLimit: 1 }, { status: complete });
 
-  test("beyond the history go when the rollout is complete", () => {
+  test("beyond the history limit are deleted when the rollout is complete", () => {
     expect(names(decide(deployment, [...history, current(3)]))).toEqual(["old-1", "old-2"]);
     const incomplete = deploymentOf({ image: "web:2", revisionHistoryLimit: 1 });
     expect(names(decide(incomplete, [...history, current(3)]))).toEqual([]);
   });
 
-  test("that may have pods stay", () => {
+  test("that may have pods are kept", () => {
     const [newest, ...others] = history;
     const busy = others.map((set) => ({ ...set, metadata: { ...set.metadata, generation: 2 } }));
     expect(names(decide(deployment, [...(newest ? [newest] : []), ...busy, current(3)]))).toEqual([]);
   });
 });
 
-test("one that is being deleted only counts", () => {
+test("only updates the counts of a Deployment that is being deleted", () => {
   const deployment = deploymentOf({ image: "web:2" }, { metadata: { deletionTimestamp: ago(1) } });
   const plan = decide(deployment, [setOf()]);
   expect(plan).toMatchObject({ updates: [], deletions: [], deployment: { status: { replicas: 3 } } });

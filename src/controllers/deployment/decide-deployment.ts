@@ -1,23 +1,33 @@
-import { isEqual } from "../../api/is-equal.ts";
-import type { Deployment, Pod, ReplicaSet } from "../../api/objects.ts";
-import { hasEnded } from "../../api/pod-phase.ts";
-import { conditionOf, type Finding, withFinding } from "./conditions.ts";
-import { decideRolling, type Resize, sizeOfCurrent } from "./decide-rollout.ts";
-import { decideScale, wasScaled } from "./decide-scale.ts";
-import { countReplicas, hasDeadline, isComplete, lookAgainInMs, rolloutStatus } from "./decide-status.ts";
-import { newReplicaSet, splitSets } from "./replica-set-of.ts";
-import { byAge, replicasOf, sizeOf, sum } from "./replica-set-size.ts";
+import { byRevision, revisionAnnotation } from "../../api/kinds/apps/deployment/revision.ts";
+import { isEqual } from "../../api/meta/is-equal.ts";
+import type { Deployment, Pod, ReplicaSet } from "../../api/meta/objects.ts";
+import { hasEnded } from "../../api/pod/pod-state.ts";
+import { decideRolling, decideScale, type Resize, sizeOfCurrent, wasScaled } from "./decide-sizes.ts";
 import {
+  conditionOf,
+  countReplicas,
+  deadlineCheckInMs,
+  type Finding,
+  hasDeadline,
+  isComplete,
+  rolloutStatus,
+  withFinding,
+} from "./decide-status.ts";
+import {
+  byAge,
   currentSetAnnotations,
   maxRevision,
-  revisionAnnotation,
-  revisionOf,
+  newReplicaSet,
+  replicasOf,
   sizeAnnotations,
-} from "./revision-annotations.ts";
+  sizeOf,
+  splitSets,
+  sum,
+} from "./replica-sets.ts";
 
 interface DeploymentFacts {
   readonly deployment: Deployment;
-  /** Those that it is in charge of. */
+  /** ReplicaSets that the Deployment controls. */
   readonly sets: readonly ReplicaSet[];
   podsOf(set: ReplicaSet): readonly Pod[];
   readonly now: number;
@@ -27,14 +37,14 @@ export interface DeploymentPlan {
   readonly create?: ReplicaSet;
   readonly updates: readonly { readonly before: ReplicaSet; readonly after: ReplicaSet }[];
   readonly deletions: readonly ReplicaSet[];
-  /** With the status and the revision to be written after that; left out when it says so already. */
+  /** Deployment with the status and revision to write last. Omitted if unchanged. */
   readonly deployment?: Deployment;
-  readonly againAfterMs?: number;
+  readonly requeueAfterMs?: number;
 }
 
-/** What is done with the sets. */
+/** Changes to the ReplicaSets. */
 interface Course {
-  /** How the set with the current template is then, if there is one. */
+  /** The ReplicaSet with the current template after the changes, if it exists. */
   readonly current?: ReplicaSet;
   readonly create?: ReplicaSet;
   readonly resizes: readonly Resize[];
@@ -54,17 +64,17 @@ export function decideDeployment({ deployment, sets, podsOf, now }: DeploymentFa
     ...old.map((set) => ({ before: set, after: afterwards(set) })),
   ].filter((update) => !isEqual(update.before, update.after));
 
-  const told = withFindings(deployment, { found: known, created: course.create, now });
-  const facts = { deployment: told, current: course.create ?? known, old: old.map(afterwards), now };
+  const annotated = withFindings(deployment, { found: known, created: course.create, now });
+  const facts = { deployment: annotated, current: course.create ?? known, old: old.map(afterwards), now };
   const status = course.kind === "rollout" ? rolloutStatus(facts) : countReplicas(facts);
-  const next: Deployment = { ...told, status };
-  const againAfterMs = lookAgainInMs(next, status, now);
+  const next: Deployment = { ...annotated, status };
+  const requeueAfterMs = deadlineCheckInMs(next, status, now);
   return {
     ...(course.create && { create: course.create }),
     updates,
     deletions: course.forget ? setsToForget(deployment, old) : [],
     ...(!isEqual(deployment, next) && { deployment: next }),
-    ...(againAfterMs !== undefined && { againAfterMs }),
+    ...(requeueAfterMs !== undefined && { requeueAfterMs }),
   };
 }
 
@@ -93,8 +103,8 @@ function decideCourse(
   }
   if (!current) {
     const replicas = sizeOfCurrent(deployment, { size: 0, all: old });
-    const create = newReplicaSet(deployment, { revision: maxRevision(old) + 1, replicas });
-    // Old pods that are of no use may go at once.
+    const create = newReplicaSet(deployment, { revision: maxRevision(old) + 1n, replicas });
+    // Unavailable old pods may be deleted in the same step.
     const resizes = stepOf(deployment, create, old).filter(({ set }) => set !== create);
     return { create, resizes, forget: false, kind: "rollout" };
   }
@@ -108,7 +118,7 @@ function stepOf(deployment: Deployment, current: ReplicaSet, old: readonly Repli
   return sizeOf(current) === replicas ? [] : [{ set: current, replicas }];
 }
 
-/** Also those that no set counts any more, because they are being deleted. */
+/** Also counts pods that are being deleted, which no ReplicaSet reports. */
 function hasOldPods(old: readonly ReplicaSet[], podsOf: DeploymentFacts["podsOf"]): boolean {
   return (
     sum(old, ({ status }) => status?.replicas ?? 0) > 0 ||
@@ -117,7 +127,7 @@ function hasOldPods(old: readonly ReplicaSet[], podsOf: DeploymentFacts["podsOf"
 }
 
 function updatedCurrent(deployment: Deployment, set: ReplicaSet, old: readonly ReplicaSet[]): ReplicaSet {
-  const annotations = { ...currentSetAnnotations(deployment, set, maxRevision(old) + 1) };
+  const annotations = { ...currentSetAnnotations(deployment, set, maxRevision(old) + 1n) };
   const minReadySeconds = deployment.spec?.minReadySeconds ?? 0;
   const next: ReplicaSet = { ...set, metadata: { ...set.metadata, annotations } };
   if (!set.spec || (set.spec.minReadySeconds ?? 0) === minReadySeconds) return next;
@@ -136,7 +146,7 @@ interface Findings {
   readonly now: number;
 }
 
-/** The Deployment with its revision, and with what is known of its progress before its pods are counted. */
+/** Adds the revision and the progress conditions that do not depend on counting pods. */
 function withFindings(deployment: Deployment, { found, created, now }: Findings): Deployment {
   const { metadata, status = {} } = deployment;
   const revision = (created ?? found)?.metadata.annotations?.[revisionAnnotation];
@@ -158,7 +168,7 @@ function progressFindings(
   const before = conditionOf(deployment.status?.conditions, "Progressing");
   const findings: Omit<Finding, "type">[] = [];
   const paused = deployment.spec?.paused === true;
-  // A rollout that has failed stays so, paused or not. One that goes on has its whole time again.
+  // A failed rollout stays failed, paused or not. A resumed rollout gets its full deadline.
   if (paused && before?.reason !== "ProgressDeadlineExceeded") {
     findings.push({ status: "Unknown", reason: "DeploymentPaused", message: "Deployment is paused" });
   } else if (!paused && before?.reason === "DeploymentPaused") {
@@ -174,12 +184,12 @@ function progressFindings(
   return findings;
 }
 
-/** Old sets beyond the history that is kept, the oldest revision first. One that has pods, or may have, stays. */
+/** Old ReplicaSets beyond the history limit, lowest revision first. Those that have or may have pods are kept. */
 function setsToForget(deployment: Deployment, old: readonly ReplicaSet[]): readonly ReplicaSet[] {
   const limit = deployment.spec?.revisionHistoryLimit ?? 10;
   const kept = old.filter(({ metadata }) => !metadata.deletionTimestamp);
   return kept
-    .sort((a, b) => (revisionOf(a) ?? 0) - (revisionOf(b) ?? 0) || byAge(a, b))
+    .sort((a, b) => byRevision(a, b) || byAge(a, b))
     .slice(0, Math.max(0, kept.length - limit))
     .filter(
       (set) =>

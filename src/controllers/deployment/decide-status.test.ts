@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Deployment, ReplicaSet } from "../../api/objects.ts";
-import { ago, deploymentOf, now, setOf } from "../workload.fixture.ts";
-import { lookAgainInMs, rolloutStatus } from "./decide-status.ts";
+import type { Deployment, ReplicaSet } from "../../api/meta/objects.ts";
+import { ago, deploymentOf, now, setOf } from "../shared/workload.fixture.ts";
+import { deadlineCheckInMs, rolloutStatus } from "./decide-status.ts";
 
 type Status = NonNullable<Deployment["status"]>;
 const progressing = (reason: string, seconds: number, status = "True") => ({
@@ -41,7 +41,7 @@ const rows: Row[] = [
     },
   },
   {
-    what: "one more pod is progress, and counts from now",
+    what: "counts one more pod as progress and restarts the deadline",
     status: before({ replicas: 3, updatedReplicas: 1, availableReplicas: 3 }),
     current: current(2),
     old: [setOf({ name: "old", replicas: 2 })],
@@ -53,14 +53,14 @@ const rows: Row[] = [
     },
   },
   {
-    what: "without progress it stays as it was",
+    what: "keeps the condition without progress",
     status: before({ replicas: 3, updatedReplicas: 1, readyReplicas: 3, availableReplicas: 3 }),
     current: current(1),
     old: [setOf({ name: "old", replicas: 2 })],
     is: { status: "True", reason: "ReplicaSetUpdated", message: "before", lastUpdateTime: ago(10) },
   },
   {
-    what: "for too long",
+    what: "reports that the deadline is exceeded",
     status: before(
       { replicas: 4, updatedReplicas: 1, readyReplicas: 3, availableReplicas: 3 },
       progressing("ReplicaSetUpdated", 601),
@@ -74,7 +74,7 @@ const rows: Row[] = [
     },
   },
   {
-    what: "once complete, a pod that fails is no rollout",
+    what: "keeps a complete rollout complete when a pod fails",
     status: before(
       { replicas: 3, updatedReplicas: 3, availableReplicas: 3 },
       progressing("NewReplicaSetAvailable", 9_000),
@@ -90,7 +90,7 @@ test.each(rows)("$what", ({ status, is, current, old = [] }) => {
   expect(next.conditions?.find(({ type }) => type === "Progressing")).toMatchObject(is);
 });
 
-test("counts, and whether enough is available", () => {
+test("counts replicas and reports whether enough are available", () => {
   const old = [setOf({ name: "old", replicas: 2, available: 1 })];
   const next = rolloutStatus({ deployment: deploymentOf(), current: current(2, 1), old, now });
   expect(next).toMatchObject({
@@ -107,13 +107,13 @@ test("counts, and whether enough is available", () => {
   );
 });
 
-test("without a deadline there is no such condition", () => {
+test("has no Progressing condition without a deadline", () => {
   const deployment = deploymentOf({ progressDeadlineSeconds: 2 ** 31 - 1 }, { status: before({}) });
   const { conditions } = rolloutStatus({ deployment, current: current(3), old: [], now });
   expect(conditions?.map(({ type }) => type)).toEqual(["Available"]);
 });
 
-test("says what keeps its sets from having pods, for as long as it does", () => {
+test("reports ReplicaFailure for as long as a ReplicaSet has it", () => {
   const failure = {
     type: "ReplicaFailure",
     status: "True",
@@ -124,15 +124,15 @@ test("says what keeps its sets from having pods, for as long as it does", () => 
   const failing = { deployment: deploymentOf(), current: setOf({ conditions: [failure] }), old: [], now };
   const status = rolloutStatus(failing);
   expect(status.conditions).toContainEqual({ ...failure, lastUpdateTime: ago(5) });
-  const healed = rolloutStatus({ ...failing, deployment: deploymentOf({}, { status }), current: setOf() });
-  expect(healed.conditions?.some(({ type }) => type === "ReplicaFailure")).toBe(false);
+  const recovered = rolloutStatus({ ...failing, deployment: deploymentOf({}, { status }), current: setOf() });
+  expect(recovered.conditions?.some(({ type }) => type === "ReplicaFailure")).toBe(false);
 });
 
-test("looks again when its time is over", () => {
+test("requeues the Deployment when its deadline passes", () => {
   const status = before({ replicas: 3, updatedReplicas: 1 });
-  expect(lookAgainInMs(deploymentOf(), status, now)).toBe(591_000);
-  expect(lookAgainInMs(deploymentOf({ paused: true }), status, now)).toBeUndefined();
+  expect(deadlineCheckInMs(deploymentOf(), status, now)).toBe(591_000);
+  expect(deadlineCheckInMs(deploymentOf({ paused: true }), status, now)).toBeUndefined();
   expect(
-    lookAgainInMs(deploymentOf(), before({}, progressing("ProgressDeadlineExceeded", 1)), now),
+    deadlineCheckInMs(deploymentOf(), before({}, progressing("ProgressDeadlineExceeded", 1)), now),
   ).toBeUndefined();
 });

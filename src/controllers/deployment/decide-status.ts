@@ -1,17 +1,9 @@
-import type { Deployment, ReplicaSet } from "../../api/objects.ts";
-import {
-  type Conditions,
-  conditionOf,
-  type DeploymentStatus,
-  withCondition,
-  withFinding,
-  withNews,
-  withoutCondition,
-} from "./conditions.ts";
-import { availableOf, replicasOf, rollingLimits, sizeOf, sum } from "./replica-set-size.ts";
+import type { Deployment, ReplicaSet } from "../../api/meta/objects.ts";
+import { formatTime } from "../../api/meta/time.ts";
+import { availableOf, replicasOf, rollingLimits, sizeOf, sum } from "./replica-sets.ts";
 
 interface Facts {
-  /** With the conditions that this look at it has brought so far. */
+  /** Deployment with the conditions that this sync has set so far. */
   readonly deployment: Deployment;
   readonly current?: ReplicaSet;
   readonly old: readonly ReplicaSet[];
@@ -20,7 +12,7 @@ interface Facts {
 
 const never = 2 ** 31 - 1;
 
-/** Seconds without progress after which a rollout counts as failed. */
+/** Seconds without progress after which a rollout is reported as failed. */
 function deadlineOf({ spec }: Deployment): number | undefined {
   const seconds = spec?.progressDeadlineSeconds;
   return seconds === never ? undefined : seconds;
@@ -30,12 +22,12 @@ export function hasDeadline(deployment: Deployment): boolean {
   return deadlineOf(deployment) !== undefined;
 }
 
-/** Counts, and whether enough pods are available. */
+/** Status with replica counts and the Available condition. */
 export function countReplicas({ deployment, current, old, now }: Facts): DeploymentStatus {
   const all = [...old, ...(current ? [current] : [])];
   const available = sum(all, availableOf);
   const enough = available >= replicasOf(deployment) - rollingLimits(deployment).maxUnavailable;
-  // A count of none is left out, as upstream does.
+  // As upstream, counts of zero are omitted.
   return {
     observedGeneration: deployment.metadata.generation,
     replicas: sum(all, ({ status }) => status?.replicas ?? 0) || undefined,
@@ -65,14 +57,14 @@ export function countReplicas({ deployment, current, old, now }: Facts): Deploym
   };
 }
 
-/** A set whose controller does not count them makes the sum unknown. */
+/** Undefined if one of the ReplicaSets has no count. */
 function terminatingReplicas(sets: readonly ReplicaSet[]): number | undefined {
   const observed = sets.filter(({ status }) => status?.observedGeneration || status?.terminatingReplicas);
   if (observed.some(({ status }) => status?.terminatingReplicas === undefined)) return undefined;
   return sum(observed, ({ status }) => status?.terminatingReplicas ?? 0);
 }
 
-/** Counts, and how the rollout gets on. */
+/** Status with replica counts, the Available and the Progressing condition. */
 export function rolloutStatus(facts: Facts): DeploymentStatus {
   const counted = countReplicas(facts);
   const conditions = withReplicaFailure(progressAfter(facts, counted), facts);
@@ -98,7 +90,7 @@ function progressAfter({ deployment, current, now }: Facts, counted: DeploymentS
       reason: "ReplicaSetUpdated",
       message: `${what} is progressing.`,
     } as const;
-    return withNews(conditions, { type: "Progressing", ...going }, now);
+    return withRefreshedCondition(conditions, { type: "Progressing", ...going }, now);
   }
   if (!hasTimedOut(deployment, conditions, now)) return conditions;
   const message = `${what} has timed out progressing.`;
@@ -135,12 +127,12 @@ function hasTimedOut(deployment: Deployment, conditions: Conditions, now: number
 
 function timesOutInMs(deployment: Deployment, conditions: Conditions, now: number): number {
   const since = Date.parse(conditionOf(conditions, "Progressing")?.lastUpdateTime ?? "");
-  // Times are to the second: a whole one later it is past in any case.
+  // API times have whole seconds: one second later the deadline has passed in any case.
   return since + ((deadlineOf(deployment) ?? 0) + 1) * 1_000 - now;
 }
 
-/** When a look is due to see whether a rollout that waits has waited too long. */
-export function lookAgainInMs(
+/** Milliseconds until a waiting rollout may exceed its deadline. */
+export function deadlineCheckInMs(
   deployment: Deployment,
   status: DeploymentStatus,
   now: number,
@@ -152,11 +144,54 @@ export function lookAgainInMs(
   return Math.max(1_000, timesOutInMs(deployment, status.conditions ?? [], now));
 }
 
-/** That pods cannot be created or deleted is first known of a set; that of the current one counts most. */
+/** Copies ReplicaFailure from a ReplicaSet, preferably the current one. */
 function withReplicaFailure(conditions: Conditions, { current, old }: Facts): Conditions {
   const failure = [...(current ? [current] : []), ...old]
     .flatMap(({ status }) => status?.conditions ?? [])
     .find(({ type }) => type === "ReplicaFailure");
   if (!failure) return withoutCondition(conditions, "ReplicaFailure");
   return withCondition(conditions, { ...failure, lastUpdateTime: failure.lastTransitionTime });
+}
+
+type DeploymentStatus = NonNullable<Deployment["status"]>;
+type Conditions = NonNullable<DeploymentStatus["conditions"]>;
+type Condition = Conditions[number];
+
+export interface Finding {
+  readonly type: "Progressing" | "Available";
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export function conditionOf(conditions: Conditions | undefined, type: string): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/** Sets a condition. One with the same status and reason keeps its times. */
+export function withFinding(conditions: Conditions, finding: Finding, now: number): Conditions {
+  const time = formatTime(now);
+  return withCondition(conditions, { ...finding, lastUpdateTime: time, lastTransitionTime: time });
+}
+
+function withCondition(conditions: Conditions, condition: Condition): Conditions {
+  const before = conditionOf(conditions, condition.type);
+  if (before?.status === condition.status && before.reason === condition.reason) return conditions;
+  return replaced(conditions, condition);
+}
+
+/** Sets a condition and updates its lastUpdateTime even if status and reason are unchanged. */
+function withRefreshedCondition(conditions: Conditions, finding: Finding, now: number): Conditions {
+  const time = formatTime(now);
+  return replaced(conditions, { ...finding, lastUpdateTime: time, lastTransitionTime: time });
+}
+
+function replaced(conditions: Conditions, condition: Condition): Conditions {
+  const before = conditionOf(conditions, condition.type);
+  const { lastTransitionTime } = before?.status === condition.status ? before : condition;
+  return [...withoutCondition(conditions, condition.type), { ...condition, lastTransitionTime }];
+}
+
+function withoutCondition(conditions: Conditions, type: string): Conditions {
+  return conditions.filter((condition) => condition.type !== type);
 }

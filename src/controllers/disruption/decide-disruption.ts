@@ -1,13 +1,14 @@
-import { isReady } from "../../api/conditions.ts";
-import { formatTime } from "../../api/format-time.ts";
-import { isEqual } from "../../api/is-equal.ts";
-import type { Pod, PodDisruptionBudget } from "../../api/objects.ts";
-import { scaledValue } from "../scaled-value.ts";
+import { isEqual } from "../../api/meta/is-equal.ts";
+import { conditionOf, isReady } from "../../api/meta/object-facts.ts";
+import type { Pod, PodCondition, PodDisruptionBudget } from "../../api/meta/objects.ts";
+import { formatTime } from "../../api/meta/time.ts";
+import { hasEnded } from "../../api/pod/pod-state.ts";
+import { scaledValue } from "../../lib/scaled-value.ts";
 
 type BudgetStatus = NonNullable<PodDisruptionBudget["status"]>;
 type Conditions = NonNullable<BudgetStatus["conditions"]>;
 
-/** Who asks for a pod, and for how many of its kind. */
+/** Controller of a pod and its desired number of replicas. */
 export interface Scale {
   readonly uid: string;
   readonly replicas: number;
@@ -15,31 +16,31 @@ export interface Scale {
 
 interface Facts {
   readonly budget: PodDisruptionBudget;
-  /** Those that it selects. */
+  /** Pods that the budget selects. */
   readonly pods: readonly Pod[];
-  /** `none` for a pod that nobody is in charge of, undefined when who is in charge cannot be found. */
+  /** Returns `none` for a pod without a controller and undefined if its controller cannot be found. */
   scaleOf(pod: Pod): Scale | "none" | undefined;
   readonly now: number;
 }
 
 export interface DisruptionDecision {
-  /** Left out when the budget says so already. */
+  /** Status to write. Omitted if unchanged. */
   readonly status?: BudgetStatus;
-  /** Evictions that were let through and never came to be: said on the pods. */
+  /** Pods whose eviction was granted but that were not deleted in time. Reported as events. */
   readonly notDeleted: readonly Pod[];
   readonly unmanaged: boolean;
   readonly failure?: string;
-  /** When an eviction that was let through counts as not done. */
-  readonly againAfterMs?: number;
+  /** Delay until a granted eviction times out. */
+  readonly requeueAfterMs?: number;
 }
 
-/** How long a pod may take from the eviction that was let through to its deletion. */
+/** Time that a pod may take from its granted eviction to its deletion. */
 const deletionTimeoutMs = 120_000;
 
 export function decideDisruption({ budget, pods, scaleOf, now }: Facts): DisruptionDecision {
   const demand = demandOf(budget, pods, scaleOf);
   if (demand.kind === "unknown") return failSafe(budget, demand.why, now);
-  const { disruptedPods, notDeleted, againAfterMs } = decideDisrupted({ budget, pods, now });
+  const { disruptedPods, notDeleted, requeueAfterMs } = decideDisrupted({ budget, pods, now });
   const currentHealthy = pods.filter(
     (pod) =>
       !pod.metadata.deletionTimestamp &&
@@ -47,7 +48,7 @@ export function decideDisruption({ budget, pods, scaleOf, now }: Facts): Disrupt
       isReady(pod),
   ).length;
   const { expectedPods, desiredHealthy, unmanaged } = demand;
-  // A budget that matches no pods allows nothing: its first pods may come before this looks again.
+  // A budget without pods allows no disruptions: pods may be created before the next sync.
   const disruptionsAllowed = expectedPods > 0 ? Math.max(0, currentHealthy - desiredHealthy) : 0;
   const observedGeneration = budget.metadata.generation;
   const enough = disruptionsAllowed > 0;
@@ -71,7 +72,7 @@ export function decideDisruption({ budget, pods, scaleOf, now }: Facts): Disrupt
     ...(!isEqual(budget.status, status) && { status }),
     notDeleted,
     unmanaged,
-    ...(againAfterMs !== undefined && { againAfterMs }),
+    ...(requeueAfterMs !== undefined && { requeueAfterMs }),
   };
 }
 
@@ -108,11 +109,11 @@ function demandOf({ spec }: PodDisruptionBudget, pods: readonly Pod[], scaleOf: 
   return { kind: "known", expectedPods, desiredHealthy, unmanaged };
 }
 
-/** Those whose eviction was let through, and who are not seen to go yet. */
+/** Splits pods with a granted eviction into those that may still be deleted and those that timed out. */
 function decideDisrupted({ budget, pods, now }: Omit<Facts, "scaleOf">) {
   const disruptedPods: Record<string, string> = {};
   const notDeleted: Pod[] = [];
-  let againAfterMs: number | undefined;
+  let requeueAfterMs: number | undefined;
   for (const pod of pods) {
     const { name = "", deletionTimestamp } = pod.metadata;
     const evictedAt = budget.status?.disruptedPods?.[name];
@@ -120,15 +121,15 @@ function decideDisrupted({ budget, pods, now }: Omit<Facts, "scaleOf">) {
     const leftMs = Date.parse(evictedAt) + deletionTimeoutMs - now;
     if (leftMs > 0) {
       disruptedPods[name] = evictedAt;
-      againAfterMs = Math.min(againAfterMs ?? leftMs, leftMs);
+      requeueAfterMs = Math.min(requeueAfterMs ?? leftMs, leftMs);
     } else {
       notDeleted.push(pod);
     }
   }
-  return { disruptedPods, notDeleted, againAfterMs };
+  return { disruptedPods, notDeleted, requeueAfterMs };
 }
 
-/** Nothing may be evicted as long as it is not known what there should be. */
+/** Allows no evictions while the expected number of pods is unknown. */
 function failSafe(budget: PodDisruptionBudget, message: string, now: number): DisruptionDecision {
   const before = budget.status ?? {
     currentHealthy: 0,
@@ -161,4 +162,26 @@ function withCondition(before: Conditions | undefined, condition: Conditions[num
   const { lastTransitionTime } = known?.status === condition.status ? known : condition;
   const next = { ...condition, lastTransitionTime };
   return known && before ? before.map((old) => (old === known ? next : old)) : [...(before ?? []), next];
+}
+
+type StaleTarget =
+  | { readonly kind: "none" }
+  | { readonly kind: "wait"; readonly requeueAfterMs: number }
+  | { readonly kind: "clear"; readonly condition: PodCondition };
+
+const staleAfterMs = 120_000;
+
+/**
+ * Clears DisruptionTarget of a pod that was not deleted in time. A condition set by the kubelet itself is kept,
+ * however long the termination takes.
+ */
+export function decideStaleTarget(pod: Pod, now: number): StaleTarget {
+  const target = conditionOf(pod, "DisruptionTarget");
+  const stays = !pod.metadata.deletionTimestamp && !hasEnded(pod);
+  if (!stays || target?.status !== "True" || target.reason === "TerminationByKubelet")
+    return { kind: "none" };
+  const leftMs = Date.parse(target.lastTransitionTime ?? "") + staleAfterMs - now;
+  if (leftMs > 0) return { kind: "wait", requeueAfterMs: leftMs };
+  const condition = { type: "DisruptionTarget", status: "False", lastTransitionTime: formatTime(now) };
+  return { kind: "clear", condition };
 }

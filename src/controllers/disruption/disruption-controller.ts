@@ -1,19 +1,24 @@
-import { conditionOf } from "../../api/conditions.ts";
-import { isEqual } from "../../api/is-equal.ts";
-import type { Pod, PodDisruptionBudget } from "../../api/objects.ts";
-import { formatLabelSelector, labelSelectorOf, matchesLabels } from "../../api/selector.ts";
-import { keyOf } from "../../client/object-key.ts";
-import { isConflict, isNotFound } from "../../client/status-errors.ts";
-import type { WorkQueue } from "../../client/work-queue.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { type DisruptionDecision, decideDisruption } from "./decide-disruption.ts";
-import { decideStaleTarget } from "./decide-stale-target.ts";
-import { createScaleFinder } from "./find-scale.ts";
+import { isEqual } from "../../api/meta/is-equal.ts";
+import { conditionOf, controllerOf } from "../../api/meta/object-facts.ts";
+import type { Pod, PodDisruptionBudget } from "../../api/meta/objects.ts";
+import { formatLabelSelector, labelSelectorOf, matchesLabels } from "../../api/meta/selector.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import type { WorkQueue } from "../../client/queue/work-queue.ts";
+import { isConflict, isNotFound } from "../../client/transport/status-errors.ts";
+import type { Informers } from "../shared/informers.ts";
+import { ownerOf } from "../shared/ownership.ts";
+import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
+import {
+  type DisruptionDecision,
+  decideDisruption,
+  decideStaleTarget,
+  type Scale,
+} from "./decide-disruption.ts";
 
-/** After this long, whoever is in charge of the pods may have come to be seen. */
-const unknownAgainMs = 10_000;
+/** Requeue delay while the controller of a pod is not in the cache yet. */
+const unknownControllerRequeueMs = 10_000;
 
-/** Counts for each PodDisruptionBudget how many pods may be evicted, until the signal aborts. */
+/** Updates the status of PodDisruptionBudgets and clears stale DisruptionTarget conditions until the signal aborts. */
 export async function runDisruptionController(
   context: ControllerContext,
   signal: AbortSignal,
@@ -49,21 +54,25 @@ function runBudgets(context: ControllerContext, signal: AbortSignal): Promise<vo
       .filter((pod) => selects(budget, pod));
     const decision = decideDisruption({ budget, pods: own, scaleOf, now: clock.now() });
     if (decision.status) {
-      say(budget, own, decision);
+      recordEvents(budget, own, decision);
       try {
         const next = { ...budget, status: decision.status };
         await client.update("poddisruptionbudgets", next, { subresource: "status", signal });
       } catch (error) {
-        // An eviction was let through meanwhile, or it is gone.
+        // An eviction was granted meanwhile, or the budget was deleted.
         if (!isConflict(error) && !isNotFound(error)) throw error;
       }
     }
-    if (decision.failure) return { againAfterMs: unknownAgainMs };
-    return decision.againAfterMs === undefined ? undefined : { againAfterMs: decision.againAfterMs };
+    if (decision.failure) return { requeueAfterMs: unknownControllerRequeueMs };
+    return decision.requeueAfterMs === undefined ? undefined : { requeueAfterMs: decision.requeueAfterMs };
   }
 
-  /** Only with news: what is said at every look would cost a write each time. */
-  function say(budget: PodDisruptionBudget, own: readonly Pod[], decision: DisruptionDecision): void {
+  /** Called only when the status changes: an event per sync would cost a write each time. */
+  function recordEvents(
+    budget: PodDisruptionBudget,
+    own: readonly Pod[],
+    decision: DisruptionDecision,
+  ): void {
     const { failure, unmanaged, notDeleted } = decision;
     if (own.length === 0) {
       recorder.record(budget, { type: "Normal", reason: "NoPods", message: "No matching pods found" });
@@ -101,7 +110,7 @@ function runStaleTargets(context: ControllerContext, signal: AbortSignal): Promi
     const pod = pods.get(key);
     if (!pod) return undefined;
     const stale = decideStaleTarget(pod, clock.now());
-    if (stale.kind === "wait") return { againAfterMs: stale.againAfterMs };
+    if (stale.kind === "wait") return { requeueAfterMs: stale.requeueAfterMs };
     if (stale.kind === "none") return undefined;
     const { namespace, name = "", uid, resourceVersion } = pod.metadata;
     const body = { metadata: { uid, resourceVersion }, status: { conditions: [stale.condition] } };
@@ -129,4 +138,22 @@ function unmanagedText({ spec }: PodDisruptionBudget): string {
     "status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these " +
     'pods please set ".spec.minAvailable" field of the PDB to an integer value.'
   );
+}
+
+/** Finds the replicas of a pod's controller: the Deployment if a ReplicaSet belongs to one. */
+function createScaleFinder(informers: Informers): (pod: Pod) => Scale | "none" | undefined {
+  const deployments = informers.of("deployments");
+  const replicaSets = informers.of("replicasets");
+  const statefulSets = informers.of("statefulsets");
+
+  return (pod) => {
+    if (!controllerOf(pod)) return "none";
+    const replicaSet = ownerOf(pod, "ReplicaSet", replicaSets);
+    const owner = replicaSet
+      ? controllerOf(replicaSet)?.kind === "Deployment"
+        ? ownerOf(replicaSet, "Deployment", deployments)
+        : replicaSet
+      : ownerOf(pod, "StatefulSet", statefulSets);
+    return owner && { uid: owner.metadata.uid ?? "", replicas: owner.spec?.replicas ?? 1 };
+  };
 }

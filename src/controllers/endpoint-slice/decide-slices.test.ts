@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { EndpointSlice, Node, Pod, Service } from "../../api/objects.ts";
+import type { EndpointSlice, Node, Pod, Service } from "../../api/meta/objects.ts";
 import { makePod, makeService } from "../service-pods/service-pods.fixture.ts";
 import { decideSlices, type SlicePlan } from "./decide-slices.ts";
-import { createWrittenSlices } from "./written-slices.ts";
+import { createWrittenSlices } from "./endpoint-slice-controller.ts";
 
 const node: Node = {
   apiVersion: "v1",
@@ -13,7 +13,7 @@ const decide = (service: Service, pods: readonly Pod[], slices: readonly Endpoin
   decideSlices({ service, pods, node: (name) => (name === "node-1" ? node : undefined) }, slices);
 
 let names = 0;
-/** What the API has after a plan. */
+/** Objects that exist after a plan was carried out. */
 function carryOut(plan: SlicePlan, slices: readonly EndpointSlice[] = []): EndpointSlice[] {
   const named = ({ metadata, ...rest }: EndpointSlice): EndpointSlice => {
     const name = metadata.name ?? `${metadata.generateName}${names++}`;
@@ -38,8 +38,8 @@ const counts = (plan: SlicePlan) => ({
 const sizes = (slices: readonly EndpointSlice[]) => slices.map(({ endpoints }) => endpoints?.length);
 const nothing = { create: 0, update: 0, remove: 0 };
 
-describe("a slice", () => {
-  test("says of each pod where it is and how it is", () => {
+describe("an EndpointSlice", () => {
+  test("has address, node, zone and conditions of each pod", () => {
     const service = makeService({ clusterIP: "None" }, { labels: { tier: "front" } });
     const spec = { nodeName: "node-1", hostname: "web-0", subdomain: "web" };
     expect(decide(service, [makePod("web-0", { spec })]).create).toEqual([
@@ -86,17 +86,22 @@ describe("a slice", () => {
   const conditions: [string, Partial<NonNullable<Service["spec"]>>, Pod, [boolean, boolean, boolean]][] = [
     ["ready", {}, makePod("a"), [true, true, false]],
     ["not ready", {}, makePod("a", { ready: false }), [false, false, false]],
-    ["going, still ready", {}, makePod("a", { going: true }), [false, true, true]],
-    ["going", {}, makePod("a", { going: true, ready: false }), [false, false, true]],
-    ["not ready, but wanted", published, makePod("a", { ready: false }), [true, false, false]],
-    ["going, but wanted", published, makePod("a", { going: true }), [true, true, true]],
+    ["terminating, still ready", {}, makePod("a", { terminating: true }), [false, true, true]],
+    ["going", {}, makePod("a", { terminating: true, ready: false }), [false, false, true]],
+    ["not ready, publishNotReadyAddresses", published, makePod("a", { ready: false }), [true, false, false]],
+    [
+      "terminating, publishNotReadyAddresses",
+      published,
+      makePod("a", { terminating: true }),
+      [true, true, true],
+    ],
   ];
   test.each(conditions)("%s", (_, spec, pod, [ready, serving, terminating]) => {
     const [slice] = decide(makeService(spec), [pod]).create;
     expect(slice?.endpoints?.[0]?.conditions).toEqual({ ready, serving, terminating });
   });
 
-  test("of each family, and of no other", () => {
+  test("is created for each address family of the service only", () => {
     const dual = makeService({ ipFamilies: ["IPv4", "IPv6"] });
     const pod = makePod("a", { ips: ["10.0.0.1", "fd00::1"] });
     const slices = carryOut(decide(dual, [pod]));
@@ -107,7 +112,7 @@ describe("a slice", () => {
     expect(decide(makeService(), [pod], slices).remove).toMatchObject([{ addressType: "IPv6" }]);
   });
 
-  test("of each meaning of a named port", () => {
+  test("is created for each resolution of a named port", () => {
     const service = makeService({ ports: [{ name: "http", port: 80, targetPort: "web" }] });
     const offering = (containerPort: number) => ({
       nodeName: "node-1",
@@ -119,7 +124,7 @@ describe("a slice", () => {
     expect(counts(decide(service, two, slices))).toEqual(nothing);
   });
 
-  test("leaves out a pod whose node nobody knows, and says so", () => {
+  test("omits a pod whose node is unknown and reports it", () => {
     const pod = makePod("a", { spec: { nodeName: "gone" } });
     const plan = decide(makeService(), [pod]);
     expect(plan.problems).toEqual(["skipping Pod a for Service default/web: Node gone Not Found"]);
@@ -128,10 +133,10 @@ describe("a slice", () => {
   });
 });
 
-describe("slices", () => {
+describe("EndpointSlices", () => {
   const service = makeService();
 
-  test("of a service without pods: an empty one, that stays and is used later", () => {
+  test("of a service without pods are one empty slice, which is kept and reused", () => {
     const empty = carryOut(decide(service, []));
     expect(sizes(empty)).toEqual([0]);
     expect(counts(decide(service, [], empty))).toEqual(nothing);
@@ -144,20 +149,20 @@ describe("slices", () => {
     expect(sizes(back.update)).toEqual([0]);
   });
 
-  test("hold 100 each", () => {
+  test("hold up to 100 endpoints each", () => {
     const slices = carryOut(decide(service, pods(250)));
     expect(sizes(slices)).toEqual([100, 100, 50]);
     expect(counts(decide(service, pods(250), slices))).toEqual(nothing);
   });
 
-  test("take in new pods where there is room", () => {
+  test("with free capacity take new pods", () => {
     const slices = carryOut(decide(service, pods(150)));
     const plan = decide(service, pods(170), slices);
     expect(counts(plan)).toEqual({ create: 0, update: 1, remove: 0 });
     expect(sizes(plan.update)).toEqual([70]);
   });
 
-  test("change only where a pod does", () => {
+  test("are written only if one of their pods changes", () => {
     const slices = carryOut(decide(service, pods(250)));
     const changed = pods(250).map((pod, i) =>
       i === 120 ? makePod("p120", { ip: "10.0.0.120", ready: false }) : pod,
@@ -167,12 +172,12 @@ describe("slices", () => {
     expect(plan.update[0]?.endpoints?.[20]?.conditions?.ready).toBe(false);
   });
 
-  test("that lose all their pods go, while another one is left", () => {
+  test("without pods are deleted while another slice remains", () => {
     const slices = carryOut(decide(service, pods(150)));
     expect(counts(decide(service, pods(100), slices))).toEqual({ create: 0, update: 0, remove: 1 });
   });
 
-  test("follow the service's labels and ports", () => {
+  test("follow the labels and ports of the service", () => {
     const slices = carryOut(decide(service, pods(2)));
     const labelled = makeService({}, { labels: { new: "one" } });
     expect(decide(labelled, pods(2), slices).update).toMatchObject([
@@ -186,12 +191,12 @@ describe("slices", () => {
     });
   });
 
-  test("of another service of that name go", () => {
+  test("of an earlier service with the same name are deleted", () => {
     const slices = carryOut(decide(makeService({}, { uid: "former" }), pods(2)));
     expect(counts(decide(service, pods(2), slices))).toEqual({ create: 1, update: 0, remove: 1 });
   });
 
-  test("keep hints and other fields that do not concern them from causing writes", () => {
+  test("are not written because of hints and other fields that this controller does not manage", () => {
     const slices = carryOut(decide(service, pods(1))).map((slice) => ({
       ...slice,
       endpoints: slice.endpoints?.map((endpoint) => ({
@@ -203,25 +208,25 @@ describe("slices", () => {
   });
 });
 
-describe("what was written", () => {
+describe("written slices", () => {
   const [slice] = carryOut(decide(makeService(), pods(1)));
   if (!slice) throw new Error("no slice");
   const version = (generation: number) => ({ ...slice, metadata: { ...slice.metadata, generation } });
 
-  test("is waited for, until it is seen, or has been undone, or for long enough", () => {
+  test("are pending until they are observed, superseded or timed out", () => {
     const written = createWrittenSlices();
-    written.note("s", version(2), 0);
+    written.recordWrite("s", version(2), 0);
     expect(written.isStale("s", [], 1)).toBe(true);
     expect(written.isStale("s", [version(1)], 1)).toBe(true);
     expect(written.isStale("s", [version(2)], 1)).toBe(false);
     expect(written.isStale("s", [], 1)).toBe(false);
-    written.noteGone("s", slice, 0);
+    written.recordDeletion("s", slice, 0);
     expect(written.isStale("s", [slice], 1)).toBe(true);
     expect(written.isStale("s", [], 1)).toBe(false);
-    written.note("s", version(3), 0);
+    written.recordWrite("s", version(3), 0);
     written.forget("s", slice);
     expect(written.isStale("s", [], 1)).toBe(false);
-    written.note("s", version(4), 0);
+    written.recordWrite("s", version(4), 0);
     expect(written.isStale("s", [], 31_000)).toBe(false);
   });
 });

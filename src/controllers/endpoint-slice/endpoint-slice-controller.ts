@@ -1,10 +1,9 @@
-import type { EndpointSlice, Service } from "../../api/objects.ts";
-import { keyOf } from "../../client/object-key.ts";
-import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/status-errors.ts";
+import type { EndpointSlice, Service } from "../../api/meta/objects.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/transport/status-errors.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { selectsPods } from "../service-pods/endpoint-pod.ts";
-import { podsBehind, watchServicePods } from "../service-pods/watch-service-pods.ts";
+import { podsOf, selectsPods, watchServicePods } from "../service-pods/service-pods.ts";
+import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
 import {
   controllerName,
   decideSlices,
@@ -12,9 +11,8 @@ import {
   type SlicePlan,
   serviceNameLabel,
 } from "./decide-slices.ts";
-import { createWrittenSlices, patienceMs } from "./written-slices.ts";
 
-/** Keeps the addresses of each service's pods in slices. */
+/** Runs the EndpointSlice controller until the signal aborts. */
 export async function runEndpointSliceController(
   context: ControllerContext,
   signal: AbortSignal,
@@ -38,30 +36,30 @@ export async function runEndpointSliceController(
   async function carryOut(service: Service, plan: SlicePlan): Promise<void> {
     const key = keyOf(service);
     for (const slice of service.metadata.deletionTimestamp ? [] : plan.create) {
-      written.note(key, await client.create("endpointslices", slice, { signal }), clock.now());
+      written.recordWrite(key, await client.create("endpointslices", slice, { signal }), clock.now());
     }
     for (const slice of plan.update) {
-      written.note(key, await client.update("endpointslices", slice, { signal }), clock.now());
+      written.recordWrite(key, await client.update("endpointslices", slice, { signal }), clock.now());
     }
     for (const slice of plan.remove) {
       const { namespace, name = "", uid } = slice.metadata;
       await client.delete("endpointslices", { namespace, name }, { preconditions: { uid }, signal });
-      written.noteGone(key, slice, clock.now());
+      written.recordDeletion(key, slice, clock.now());
     }
   }
 
   async function reconcile(key: string): Promise<Reconciled> {
     const service = services.get(key);
-    // Slices of a service that is gone belong to nobody: the garbage collector takes them.
+    // The garbage collector deletes the slices of a deleted service.
     if (!service || !selectsPods(service)) return undefined;
     const current = slicesOf(service).filter(({ metadata }) => !metadata.deletionTimestamp);
-    if (written.isStale(key, slicesOf(service), clock.now())) return { againAfterMs: patienceMs };
-    const facts = { service, pods: podsBehind(informers, service), node: nodes.get };
+    if (written.isStale(key, slicesOf(service), clock.now())) return { requeueAfterMs: staleTimeoutMs };
+    const facts = { service, pods: podsOf(informers, service), node: nodes.get };
     const plan = decideSlices(facts, current);
     try {
       await carryOut(service, plan);
     } catch (error) {
-      // Not as it was when this was decided: the change that made it so comes here too.
+      // The plan was based on a stale cache; the change that caused this requeues the service.
       if (isNamespaceTerminating(error) || isConflict(error) || isNotFound(error)) return undefined;
       signal.throwIfAborted();
       const message = `Error updating Endpoint Slices for Service ${key}: ${messageOf(error)}`;
@@ -79,7 +77,7 @@ export async function runEndpointSliceController(
       watch(queue) {
         watchServicePods(informers, queue);
         slices.onChange((change) => {
-          // One that was renamed to another service is missed by the first.
+          // A slice that was relabelled affects its previous service too.
           if (change.kind === "changed") queue.add(serviceKeyOf(change.previous));
           const key = serviceKeyOf(change.object);
           if (change.kind === "deleted") written.forget(key, change.object);
@@ -94,4 +92,59 @@ export async function runEndpointSliceController(
 
 function serviceKeyOf({ metadata: { namespace, labels } }: EndpointSlice): string {
   return `${namespace}/${labels?.[serviceNameLabel] ?? ""}`;
+}
+
+interface Written {
+  /** Generation that was written, or `deleted`. */
+  readonly generation: number | "deleted";
+  readonly at: number;
+}
+
+/**
+ * Writes that the informer has not observed yet. A decision without them would create the same slice twice. Entries
+ * expire, because a write that was superseded may never be observed.
+ */
+export interface WrittenSlices {
+  recordWrite(service: string, slice: EndpointSlice, now: number): void;
+  recordDeletion(service: string, slice: EndpointSlice, now: number): void;
+  /** Drops the entry of a slice whose deletion the informer has observed. */
+  forget(service: string, slice: EndpointSlice): void;
+  /** Whether the informer's slices do not include all writes yet. */
+  isStale(service: string, slices: readonly EndpointSlice[], now: number): boolean;
+}
+
+const staleTimeoutMs = 30_000;
+
+export function createWrittenSlices(): WrittenSlices {
+  const services = new Map<string, Map<string, Written>>();
+
+  function put(service: string, { metadata: { uid = "" } }: EndpointSlice, written: Written): void {
+    const known = services.get(service) ?? new Map();
+    services.set(service, known.set(uid, written));
+  }
+
+  function drop(service: string, uid: string): void {
+    const known = services.get(service);
+    known?.delete(uid);
+    if (known?.size === 0) services.delete(service);
+  }
+
+  return {
+    recordWrite: (service, slice, at) =>
+      put(service, slice, { generation: slice.metadata.generation ?? 0, at }),
+    recordDeletion: (service, slice, at) => put(service, slice, { generation: "deleted", at }),
+    forget: (service, slice) => drop(service, slice.metadata.uid ?? ""),
+    isStale(service, slices, now) {
+      let isStale = false;
+      const seen = new Map(slices.map(({ metadata }) => [metadata.uid ?? "", metadata.generation ?? 0]));
+      for (const [uid, { generation, at }] of services.get(service) ?? []) {
+        const found = seen.get(uid);
+        const isObserved =
+          generation === "deleted" ? found === undefined : found !== undefined && found >= generation;
+        if (isObserved || now - at > staleTimeoutMs) drop(service, uid);
+        else isStale = true;
+      }
+      return isStale;
+    },
+  };
 }

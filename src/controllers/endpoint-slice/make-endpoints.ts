@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isReady } from "../../api/conditions.ts";
-import type { EndpointSlice, Node, Pod, Service, Wire } from "../../api/objects.ts";
+import { isReady } from "../../api/meta/object-facts.ts";
+import type { EndpointSlice, Node, Pod, Service, Wire } from "../../api/meta/objects.ts";
 import {
   addressesOf,
   familyOf,
@@ -8,7 +8,7 @@ import {
   hasAddress,
   hasClusterIp,
   hostnameIn,
-} from "../service-pods/endpoint-pod.ts";
+} from "../service-pods/service-pods.ts";
 
 export type Endpoint = Wire<k8s.V1Endpoint>;
 export type SlicePort = Wire<k8s.DiscoveryV1EndpointPort>;
@@ -16,21 +16,21 @@ export type AddressType = EndpointSlice["addressType"];
 
 const zoneLabel = "topology.kubernetes.io/zone";
 
-export interface PodFacts {
+export interface EndpointFacts {
   readonly service: Service;
   readonly pods: readonly Pod[];
   node(name: string): Node | undefined;
 }
 
-/** Endpoints that offer the same ports, by what tells one from another. */
+/** Endpoints with the same ports, by key. */
 export interface PortGroup {
   readonly ports: readonly SlicePort[];
   readonly endpoints: Map<string, Endpoint>;
 }
 
-/** What slices of one address type should hold; and whom they cannot hold yet. */
+/** Desired endpoints of one address type, grouped by ports, and the reasons why pods were omitted. */
 export function makeEndpoints(
-  { service, pods, node }: PodFacts,
+  { service, pods, node }: EndpointFacts,
   addressType: AddressType,
 ): { readonly groups: ReadonlyMap<string, PortGroup>; readonly problems: readonly string[] } {
   const groups = new Map<string, PortGroup>();
@@ -40,7 +40,7 @@ export function makeEndpoints(
     const { nodeName = "" } = pod.spec ?? {};
     const addresses = hasAddress(pod) ? addressesOf(pod, addressType) : [];
     if (addresses.length === 0) continue;
-    // Without its node the pod is about to be cleaned up, or its node is about to be seen.
+    // The pod is about to be garbage collected, or its node is not in the cache yet.
     if (!node(nodeName) && !service.spec?.publishNotReadyAddresses) {
       problems.push(
         `skipping Pod ${pod.metadata.name} for Service ${namespace}/${name}: Node ${nodeName} Not Found`,
@@ -96,7 +96,7 @@ function portsAt(pod: Pod, service: Service): SlicePort[] {
   });
 }
 
-/** The same for the same ports, in whatever order. */
+/** Key that is equal for equal ports in any order. */
 export function portsKey(ports: readonly SlicePort[] = []): string {
   const texts = ports.map(({ name = "", port, protocol = "TCP", appProtocol }) =>
     JSON.stringify([name, port, protocol, appProtocol]),
@@ -104,10 +104,10 @@ export function portsKey(ports: readonly SlicePort[] = []): string {
   return texts.sort().join();
 }
 
-/** Which kinds of addresses a service has. */
+/** Address types of a service's slices. */
 export function addressTypesOf(service: Service): readonly AddressType[] {
   const { ipFamilies = [], clusterIP = "" } = service.spec ?? {};
   if (ipFamilies.length > 0) return ipFamilies as AddressType[];
-  // A headless service of old: whatever its pods have.
+  // Headless services without ipFamilies have the address families of their pods.
   return hasClusterIp(service) ? [familyOf(clusterIP)] : ["IPv4", "IPv6"];
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { Endpoints, Pod, Service } from "../../api/objects.ts";
+import type { Endpoints, Pod, Service } from "../../api/meta/objects.ts";
 import { makePod, makeService } from "../service-pods/service-pods.fixture.ts";
 import { decideEndpoints } from "./decide-endpoints.ts";
 
 function decide(service: Service, pods: readonly Pod[], current?: Endpoints): Endpoints {
   const action = decideEndpoints(service, pods, current);
-  if (action.kind === "none") throw new Error("nothing to do");
+  if (action.kind === "none") throw new Error("expected a write");
   return action.endpoints;
 }
 
@@ -18,8 +18,8 @@ const draw = (endpoints: Endpoints) =>
     ports?.map(({ port }) => port),
   ]);
 
-describe("the addresses of a service", () => {
-  test("come with their pods, nodes and ports", () => {
+describe("the addresses of an Endpoints object", () => {
+  test("have pod, node and ports", () => {
     const service = makeService({}, { labels: { tier: "front" } });
     expect(decide(service, [makePod("a")])).toEqual({
       apiVersion: "v1",
@@ -53,32 +53,32 @@ describe("the addresses of a service", () => {
   const cases: [string, Service, Pod[], unknown[]][] = [
     ["nobody", makeService(), [], []],
     [
-      "ready and not",
+      "split by readiness",
       makeService(),
       [makePod("a"), makePod("b", { ip: "10.0.0.2", ready: false })],
       [[["10.0.0.1"], ["10.0.0.2"], [8080]]],
     ],
     [
-      "in order",
+      "sorted",
       makeService(),
       [makePod("a", { ip: "10.0.0.9" }), makePod("b")],
       [[["10.0.0.1", "10.0.0.9"], undefined, [8080]]],
     ],
     [
-      "without those that end or have ended",
+      "without pods that terminate or have terminated",
       makeService(),
-      [makePod("a", { going: true }), makePod("b", { phase: "Failed" })],
+      [makePod("a", { terminating: true }), makePod("b", { phase: "Failed" })],
       [],
     ],
-    ["without those that have no address", makeService(), [makePod("a", { ip: "" })], []],
+    ["without pods that have no address", makeService(), [makePod("a", { ip: "" })], []],
     [
-      "all of them, when that is wanted",
+      "of all pods with publishNotReadyAddresses",
       makeService({ publishNotReadyAddresses: true }),
-      [makePod("a", { ready: false }), makePod("b", { ip: "10.0.0.2", going: true })],
+      [makePod("a", { ready: false }), makePod("b", { ip: "10.0.0.2", terminating: true })],
       [[["10.0.0.1", "10.0.0.2"], undefined, [8080]]],
     ],
     [
-      "by what a port's name means to each pod",
+      "with a named port resolved per pod",
       makeService({ ports: [named] }),
       [
         makePod("a", { spec: offering(1) }),
@@ -97,18 +97,18 @@ describe("the addresses of a service", () => {
       [[["10.0.0.1"], undefined, undefined]],
     ],
     [
-      "of the family of the service",
+      "of the address family of the service",
       makeService({ ipFamilies: ["IPv6"] }),
       [makePod("a", { ips: ["10.0.0.1", "fd00::1"] })],
       [[["fd00::1"], undefined, [8080]]],
     ],
-    ["but none of another family", makeService({ ipFamilies: ["IPv6"] }), [makePod("a")], []],
+    ["without those of another family", makeService({ ipFamilies: ["IPv6"] }), [makePod("a")], []],
   ];
   test.each(cases)("%s", (_, service, pods, expected) => {
     expect(draw(decide(service, pods))).toEqual(expected);
   });
 
-  test("have the names that DNS knows them by", () => {
+  test("have the hostnames of pods with the service's subdomain", () => {
     const spec = { hostname: "web-0", subdomain: "web" };
     const { subsets, metadata } = decide(makeService({ clusterIP: "None" }), [makePod("web-0", { spec })]);
     expect(subsets?.[0]?.addresses).toMatchObject([{ hostname: "web-0" }]);
@@ -116,16 +116,16 @@ describe("the addresses of a service", () => {
   });
 });
 
-describe("what is there already", () => {
+describe("an existing Endpoints object", () => {
   const pods = [makePod("a"), makePod("b", { ip: "10.0.0.2", ready: false })];
   const current = decide(makeService(), pods);
 
-  test("is left alone when it is right", () => {
+  test("is not written if it is up to date", () => {
     expect(decideEndpoints(makeService(), pods, current)).toEqual({ kind: "none" });
     const empty = { ...decide(makeService(), []), subsets: undefined };
     expect(decideEndpoints(makeService(), [], empty)).toEqual({ kind: "none" });
   });
-  test("is updated with what others wrote on it", () => {
+  test("keeps the annotations of others when it is updated", () => {
     const annotated = { ...current, metadata: { ...current.metadata, annotations: { mine: "x" } } };
     const action = decideEndpoints(makeService(), [], annotated);
     expect(action).toMatchObject({
@@ -139,7 +139,7 @@ describe("what is there already", () => {
   });
 });
 
-test("more than 1,000 are cut, those that are not ready first, and it is said", () => {
+test("truncates to 1,000 addresses, not ready ones first, and sets the over-capacity annotation", () => {
   const pods = Array.from({ length: 1_200 }, (_, i) =>
     makePod(`p${i}`, { ip: `10.0.${i >> 8}.${i & 255}`, ready: i < 900 }),
   );

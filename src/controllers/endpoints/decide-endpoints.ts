@@ -1,7 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
-import { isReady } from "../../api/conditions.ts";
-import { isEqual } from "../../api/is-equal.ts";
-import type { Endpoints, Pod, Service, Wire } from "../../api/objects.ts";
+import { isEqual } from "../../api/meta/is-equal.ts";
+import { isReady } from "../../api/meta/object-facts.ts";
+import type { Endpoints, Pod, Service, Wire } from "../../api/meta/objects.ts";
 import {
   addressesOf,
   familyOf,
@@ -10,8 +10,7 @@ import {
   hasClusterIp,
   headlessLabel,
   hostnameIn,
-} from "../service-pods/endpoint-pod.ts";
-import { type EndpointSubset, truncateSubsets } from "./truncate-subsets.ts";
+} from "../service-pods/service-pods.ts";
 
 type EndpointAddress = Wire<k8s.V1EndpointAddress>;
 type EndpointPort = Wire<k8s.CoreV1EndpointPort>;
@@ -23,7 +22,7 @@ export type EndpointsAction =
   | { readonly kind: "none" }
   | { readonly kind: "create" | "update"; readonly endpoints: Endpoints };
 
-/** The addresses of a service's pods as one object, compared with the one that is there. */
+/** Decides whether to create or update the Endpoints object of a service. */
 export function decideEndpoints(
   service: Service,
   pods: readonly Pod[],
@@ -53,7 +52,7 @@ export function decideEndpoints(
   return { kind: current ? "update" : "create", endpoints };
 }
 
-/** Addresses that offer the same ports, together. */
+/** Groups addresses by their ports. */
 function collectSubsets(service: Service, pods: readonly Pod[]): EndpointSubset[] {
   const { publishNotReadyAddresses = false, ports: servicePorts = [] } = service.spec ?? {};
   const byPorts = new Map<string, EndpointSubset>();
@@ -61,7 +60,7 @@ function collectSubsets(service: Service, pods: readonly Pod[]): EndpointSubset[
     if (!hasAddress(pod) || (pod.metadata.deletionTimestamp && !publishNotReadyAddresses)) continue;
     const address = addressFor(pod, service);
     const ports = portsAt(pod, service);
-    // Only a headless service may do without ports.
+    // Only a headless service may have no ports.
     const isUseful = ports.length > 0 || (servicePorts.length === 0 && service.spec?.clusterIP === "None");
     if (!address || !isUseful) continue;
     const key = JSON.stringify(ports);
@@ -108,4 +107,37 @@ function portsAt(pod: Pod, service: Service): EndpointPort[] {
 
 function byAddress(a: EndpointAddress, b: EndpointAddress): number {
   return a.ip < b.ip ? -1 : a.ip > b.ip ? 1 : (a.targetRef?.uid ?? "") < (b.targetRef?.uid ?? "") ? -1 : 1;
+}
+
+type EndpointSubset = Wire<k8s.V1EndpointSubset>;
+
+/** Maximum number of addresses, as upstream; EndpointSlices hold the rest. */
+const maxAddresses = 1_000;
+
+/** Truncates the subsets in proportion, addresses that are not ready first. */
+function truncateSubsets(subsets: readonly EndpointSubset[]): {
+  readonly subsets: EndpointSubset[];
+  readonly truncated: boolean;
+} {
+  const count = (field: "addresses" | "notReadyAddresses") =>
+    subsets.reduce((sum, subset) => sum + (subset[field]?.length ?? 0), 0);
+  const ready = count("addresses");
+  const notReady = count("notReadyAddresses");
+  if (ready + notReady <= maxAddresses) return { subsets: [...subsets], truncated: false };
+
+  const field = ready > maxAddresses ? "addresses" : "notReadyAddresses";
+  const capacity = field === "addresses" ? maxAddresses : maxAddresses - ready;
+  const total = field === "addresses" ? ready : notReady;
+  let left = capacity;
+  const cut = subsets.map(({ addresses = [], notReadyAddresses = [], ports }): EndpointSubset => {
+    const all = field === "addresses" ? addresses : notReadyAddresses;
+    const kept = all.slice(0, Math.min(left, Math.ceil((all.length / total) * capacity)));
+    left -= kept.length;
+    const rest = field === "addresses" ? { addresses: kept } : { addresses, notReadyAddresses: kept };
+    return {
+      ...Object.fromEntries(Object.entries(rest).filter(([, list]) => list.length > 0)),
+      ...(ports && { ports }),
+    };
+  });
+  return { subsets: cut.filter((subset) => subset.addresses ?? subset.notReadyAddresses), truncated: true };
 }

@@ -1,18 +1,17 @@
-import type { Endpoints } from "../../api/objects.ts";
-import { keyOf } from "../../client/object-key.ts";
+import type { Endpoints } from "../../api/meta/objects.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
 import {
   isAlreadyExists,
   isConflict,
   isNamespaceTerminating,
   isNotFound,
-} from "../../client/status-errors.ts";
+} from "../../client/transport/status-errors.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { selectsPods } from "../service-pods/endpoint-pod.ts";
-import { podsBehind, watchServicePods } from "../service-pods/watch-service-pods.ts";
+import { podsOf, selectsPods, watchServicePods } from "../service-pods/service-pods.ts";
+import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
 import { decideEndpoints, managedByLabel } from "./decide-endpoints.ts";
 
-/** Keeps for each service an Endpoints object with the addresses of its pods. */
+/** Runs the Endpoints controller until the signal aborts. */
 export async function runEndpointsController(context: ControllerContext, signal: AbortSignal): Promise<void> {
   const { client, informers } = context;
   const recorder = context.recorder("endpoint-controller");
@@ -24,7 +23,7 @@ export async function runEndpointsController(context: ControllerContext, signal:
       if (kind === "create") await client.create("endpoints", endpoints, { signal });
       else await client.update("endpoints", endpoints, { signal });
     } catch (error) {
-      // Not as it was when this was decided: the change that made it so comes here too.
+      // The cached object was stale; the change that caused this requeues the service.
       if (isAlreadyExists(error) || isConflict(error) || isNamespaceTerminating(error)) return;
       signal.throwIfAborted();
       const { namespace, name } = endpoints.metadata;
@@ -51,7 +50,7 @@ export async function runEndpointsController(context: ControllerContext, signal:
     const service = services.get(key);
     if (!service) await remove(key);
     else if (selectsPods(service)) {
-      const action = decideEndpoints(service, podsBehind(informers, service), existing.get(key));
+      const action = decideEndpoints(service, podsOf(informers, service), existing.get(key));
       if (action.kind !== "none") await write(action.kind, action.endpoints);
     }
     return undefined;
@@ -65,7 +64,7 @@ export async function runEndpointsController(context: ControllerContext, signal:
         watchServicePods(informers, queue);
         existing.onChange(({ object }) => {
           const key = keyOf(object);
-          // Without a service they are somebody else's, unless they once were made here.
+          // Without a service, only objects that this controller has created are managed here.
           const isOurs = object.metadata.labels?.[managedByLabel] !== undefined;
           if (isOurs || services.get(key)) queue.add(key);
         });

@@ -1,23 +1,24 @@
-import { isEqual } from "../../api/is-equal.ts";
-import type { KubeObject } from "../../api/objects.ts";
-import type { Client, DeleteOptions } from "../../client/client.ts";
-import { isConflict, isNotFound } from "../../client/status-errors.ts";
+import { isEqual } from "../../api/meta/is-equal.ts";
+import type { KubeObject, OwnerReference } from "../../api/meta/objects.ts";
+import type { Client, DeleteOptions } from "../../client/api/client.ts";
+import { resourceOfKind } from "../../client/api/resource-path.ts";
+import { isConflict, isNotFound } from "../../client/transport/status-errors.ts";
 import type { GraphNode } from "./owner-graph.ts";
 
 type Policy = DeleteOptions["propagationPolicy"];
 
-/** How many dependents are orphaned at a time. */
-const orphansAtOnce = 32;
-const conflictTries = 5;
+/** Number of dependents that are orphaned concurrently. */
+const orphanConcurrency = 32;
+const maxConflictTries = 5;
 
-/** The object as the API has it; undefined when another one, or none, has its name. */
+/** Gets the object from the API. Undefined if it does not exist or its name belongs to another object. */
 export async function getLive(
   client: Client,
   { resource, namespace, name, uid }: GraphNode,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   try {
-    const live = await client.get(resource, { namespace, name }, { signal });
+    const live = await client.resource<KubeObject>(resource).get({ namespace, name }, { signal });
     return live.metadata.uid === uid ? live : undefined;
   } catch (error) {
     if (isNotFound(error)) return undefined;
@@ -25,7 +26,7 @@ export async function getLive(
   }
 }
 
-/** Deletes the object that was looked at. One that changed since is deleted only if its owners are the same. */
+/** Deletes the object at this version. One that has changed since is deleted only if its owners are the same. */
 export async function deleteItem(
   client: Client,
   item: GraphNode,
@@ -33,8 +34,7 @@ export async function deleteItem(
 ): Promise<void> {
   const { resource, namespace, name, uid } = item;
   const remove = (resourceVersion?: string) =>
-    client.delete(
-      resource,
+    client.resource(resource).delete(
       { namespace, name },
       {
         propagationPolicy: policy,
@@ -49,54 +49,85 @@ export async function deleteItem(
     if (!isConflict(error)) throw error;
     const now = await getLive(client, item, signal);
     if (!now) return;
-    // What changes all the time would never be deleted otherwise.
+    // Otherwise an object that changes constantly would never be deleted.
     if (!isEqual(now.metadata.ownerReferences, live.metadata.ownerReferences)) throw error;
     await remove();
   }
 }
 
-/** Takes owners out of what an object says of them. */
+/** Removes owner references from an object. */
 export async function dropReferences(
   client: Client,
-  { resource, namespace, name, uid }: GraphNode,
+  item: GraphNode,
   { owners, signal }: { owners: readonly string[]; signal: AbortSignal },
 ): Promise<void> {
   const ownerReferences = owners.map((owner) => ({ $patch: "delete", uid: owner }));
-  const body = { metadata: { ownerReferences, uid } };
   try {
-    await client.patch(resource, { namespace, name }, { patch: { kind: "strategic", body }, signal });
+    await patchReferences(client, item, {
+      strategic: ownerReferences,
+      merged: (references) => references.filter(({ uid }) => !owners.includes(uid)),
+      signal,
+    });
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
 }
 
-/** Has the owners of an object not wait for it; answers with the object as it is then. */
+/** Sets blockOwnerDeletion of the object's references to false. Returns the updated object. */
 export async function unblockOwners(
   client: Client,
-  { resource, namespace, name, uid, owners }: GraphNode,
+  item: GraphNode,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  const ownerReferences = owners
-    .filter(({ blockOwnerDeletion }) => blockOwnerDeletion)
-    .map((owner) => ({ ...owner, blockOwnerDeletion: false }));
-  const body = { metadata: { ownerReferences, uid } };
-  return client.patch(resource, { namespace, name }, { patch: { kind: "strategic", body }, signal });
+  const unblocked = (references: readonly OwnerReference[]) =>
+    references.map((owner) => (owner.blockOwnerDeletion ? { ...owner, blockOwnerDeletion: false } : owner));
+  return patchReferences(client, item, {
+    strategic: unblocked(item.owners.filter(({ blockOwnerDeletion }) => blockOwnerDeletion)),
+    merged: unblocked,
+    signal,
+  });
+}
+
+/**
+ * Changes the owner references of an object. Custom resources have no strategic merge patch: their references are replaced at
+ * the version that was read.
+ */
+async function patchReferences(
+  client: Client,
+  item: GraphNode,
+  change: {
+    strategic: readonly object[];
+    merged: (references: readonly OwnerReference[]) => readonly OwnerReference[];
+    signal: AbortSignal;
+  },
+): Promise<KubeObject> {
+  const { resource, namespace, name, uid, apiVersion, kind } = item;
+  const { signal } = change;
+  const objects = client.resource<KubeObject>(resource);
+  if (resourceOfKind(apiVersion, kind)) {
+    const body = { metadata: { ownerReferences: change.strategic, uid } };
+    return objects.patch({ namespace, name }, { patch: { kind: "strategic", body }, signal });
+  }
+  const live = await objects.get({ namespace, name }, { signal });
+  const { resourceVersion, ownerReferences = [] } = live.metadata;
+  const body = { metadata: { uid, resourceVersion, ownerReferences: change.merged(ownerReferences) } };
+  return objects.patch({ namespace, name }, { patch: { kind: "merge", body }, signal });
 }
 
 export async function orphanDependents(
   client: Client,
   { owner, dependents, signal }: { owner: string; dependents: readonly GraphNode[]; signal: AbortSignal },
 ): Promise<void> {
-  const waiting = [...dependents];
+  const pending = [...dependents];
   const work = async () => {
-    for (let next = waiting.pop(); next; next = waiting.pop()) {
+    for (let next = pending.pop(); next; next = pending.pop()) {
       await dropReferences(client, next, { owners: [owner], signal });
     }
   };
-  await Promise.all(Array.from({ length: orphansAtOnce }, work));
+  await Promise.all(Array.from({ length: orphanConcurrency }, work));
 }
 
-/** Takes the garbage collector's finalizer off an object: with the last one, it goes. */
+/** Removes a finalizer of the garbage collector. The object is deleted with its last finalizer. */
 export async function removeFinalizer(
   client: Client,
   item: GraphNode,
@@ -111,11 +142,11 @@ export async function removeFinalizer(
       metadata: { resourceVersion, finalizers: finalizers.filter((other) => other !== finalizer) },
     };
     try {
-      await client.patch(resource, { namespace, name }, { patch: { kind: "merge", body }, signal });
+      await client.resource(resource).patch({ namespace, name }, { patch: { kind: "merge", body }, signal });
       return;
     } catch (error) {
       if (isNotFound(error)) return;
-      if (!isConflict(error) || tries === conflictTries) throw error;
+      if (!isConflict(error) || tries === maxConflictTries) throw error;
     }
   }
 }

@@ -1,35 +1,33 @@
-import type { KubeObject, OwnerReference } from "../../api/objects.ts";
-import { findResourceOfKind } from "../../api/resources.ts";
-import type { Client } from "../../client/client.ts";
-import { createRecentMap } from "../../client/recent-map.ts";
-import { objectPath, type ResourceAddress } from "../../client/resource-path.ts";
-import { isNotFound } from "../../client/status-errors.ts";
-import { discoverGroupVersion } from "../discover-resources.ts";
-import type { OwnerState } from "./decide-item.ts";
-import { deletionOf } from "./owner-graph.ts";
+import type { KubeObject, OwnerReference } from "../../api/meta/objects.ts";
+import type { Client } from "../../client/api/client.ts";
+import { objectPath, type ResourceAddress, resourceOfKind } from "../../client/api/resource-path.ts";
+import { isNotFound } from "../../client/transport/status-errors.ts";
+import { createLruMap } from "../../lib/lru-map.ts";
+import { discoverGroupVersion } from "../shared/discover-resources.ts";
+import { deletionOf, type OwnerState } from "./owner-graph.ts";
 
-/** Something with a namespace owns something without one: that is never true, and never will be. */
+/** A cluster-scoped object names a namespaced owner, which cannot exist. */
 export class ImpossibleOwner extends Error {}
 
 export interface OwnerFinder {
-  /** Asks the API, unless the owner is known to be gone. */
+  /** Gets the owner from the API unless it is known to be gone. */
   stateOf(reference: OwnerReference, namespace: string, signal: AbortSignal): Promise<OwnerState>;
-  /** Takes note that an object is gone: what it owned need not ask for it. */
-  noteGone(object: KubeObject): void;
+  /** Records that an object is gone, so that its dependents need no request. */
+  recordGone(object: KubeObject): void;
 }
 
-/** As many owners as upstream remembers to be gone. */
-const rememberedAbsent = 500;
+/** Number of absent owners to remember, as upstream. */
+const maxAbsentOwners = 500;
 
 export function createOwnerFinder(client: Pick<Client, "request">): OwnerFinder {
-  const absent = createRecentMap<true>(rememberedAbsent);
+  const absent = createLruMap<true>(maxAbsentOwners);
 
-  /** Kinds that are not ours are looked up each time: such owners are rare, and their kinds may come and go. */
+  /** Resources of kinds that are not built in are discovered each time: such owners are rare, and kinds may change. */
   async function addressOf(
     { apiVersion, kind }: OwnerReference,
     signal: AbortSignal,
   ): Promise<ResourceAddress> {
-    const known = findResourceOfKind(apiVersion, kind);
+    const known = resourceOfKind(apiVersion, kind);
     if (known) return known;
     const served = await discoverGroupVersion(client, apiVersion, signal);
     const found = served.find((resource) => resource.kind === kind);
@@ -54,7 +52,7 @@ export function createOwnerFinder(client: Pick<Client, "request">): OwnerFinder 
       absent.set(address.namespaced ? key : clusterWide, true);
       return "dangling";
     },
-    noteGone({ apiVersion, kind, metadata: { namespace = "", name = "", uid = "" } }) {
+    recordGone({ apiVersion, kind, metadata: { namespace = "", name = "", uid = "" } }) {
       absent.set(absentKey({ apiVersion, kind, namespace, name, uid }), true);
     },
   };

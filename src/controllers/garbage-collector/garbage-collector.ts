@@ -1,6 +1,7 @@
-import type { KubeObject, OwnerReference } from "../../api/objects.ts";
-import type { Informer } from "../../client/informer.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
+import type { KubeObject, OwnerReference } from "../../api/meta/objects.ts";
+import { type ResourceAddress, resourceNamed, resourceNames } from "../../client/api/resource-path.ts";
+import type { Change, Informer } from "../../client/informers/informer.ts";
+import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
 import {
   deleteItem,
   dropReferences,
@@ -9,19 +10,33 @@ import {
   removeFinalizer,
   unblockOwners,
 } from "./collect-item.ts";
-import { collectedResources } from "./collected-resources.ts";
-import { decideCollection, lookAt } from "./decide-item.ts";
 import { createOwnerFinder, ImpossibleOwner } from "./find-owners.ts";
-import { createOwnerGraph, foregroundFinalizer, type GraphNode, orphanFinalizer } from "./owner-graph.ts";
-
-/** How soon an owner is asked for again that the API has and no informer has shown yet, or ever will. */
-const unseenOwnerMs = 30_000;
+import {
+  createOwnerGraph,
+  decideCollection,
+  foregroundFinalizer,
+  type GraphNode,
+  nextGraphStep,
+  orphanFinalizer,
+} from "./owner-graph.ts";
+import { watchOtherResources } from "./watch-other-resources.ts";
 
 /**
- * Deletes what belongs to nobody any more.
+ * Built-in resources that the garbage collector watches: all except events, which are numerous and have no owners.
+ * `watchOtherResources` watches definitions of custom resources, and these.
+ */
+const collectedResources = resourceNames.filter(
+  (name) => name !== "events" && resourceNamed(name).group !== "apiextensions.k8s.io",
+);
+
+/** Requeue delay while an owner exists in the API but not in an informer. */
+const unobservedOwnerRequeueMs = 30_000;
+
+/**
+ * Runs the garbage collector, which deletes objects whose owners are gone, until the signal aborts.
  *
- *     informers → owner graph → uids → lookAt ─┬─ orphan, release
- *                                              └─ askForOwners → live GETs → decideCollection → delete or patch
+ *     informers → owner graph → uids → nextGraphStep ─┬─ orphan, release
+ *                                                     └─ checkOwners → live GETs → decideCollection → delete or patch
  */
 export async function runGarbageCollector(context: ControllerContext, signal: AbortSignal): Promise<void> {
   const { client, informers } = context;
@@ -30,8 +45,8 @@ export async function runGarbageCollector(context: ControllerContext, signal: Ab
   const graph = createOwnerGraph();
   const owners = createOwnerFinder(client);
 
-  /** Another namespace than the owner's is a mistake that people should hear of. */
-  function reportStrayReferences(item: GraphNode, object: KubeObject): void {
+  /** Records an event for owner references to another namespace. */
+  function reportInvalidReferences(item: GraphNode, object: KubeObject): void {
     for (const reference of item.owners) {
       const owner = graph.get(reference.uid);
       if (!owner?.namespace || owner.namespace === item.namespace) continue;
@@ -42,9 +57,9 @@ export async function runGarbageCollector(context: ControllerContext, signal: Ab
 
   async function collect(item: GraphNode): Promise<Reconciled> {
     const live = await getLive(client, item, signal);
-    // Gone, or about to go: its informer tells of it soon.
+    // Deleted or being deleted: the informer will report it.
     if (!live || live.metadata.deletionTimestamp !== undefined) return undefined;
-    reportStrayReferences(item, live);
+    reportInvalidReferences(item, live);
     const references = live.metadata.ownerReferences ?? [];
     const classified = await Promise.all(
       references.map(async (reference) => ({
@@ -56,13 +71,19 @@ export async function runGarbageCollector(context: ControllerContext, signal: Ab
     const decision = decideCollection({ metadata: live.metadata, owners: classified, dependents });
     switch (decision.kind) {
       case "keep":
-        return references.some(({ uid }) => !graph.get(uid)) ? { againAfterMs: unseenOwnerMs } : undefined;
+        return references.some(({ uid }) => !graph.get(uid))
+          ? { requeueAfterMs: unobservedOwnerRequeueMs }
+          : undefined;
       case "dropReferences":
         await dropReferences(client, item, { owners: decision.uids, signal });
         return undefined;
       case "delete": {
         const { resource, namespace, name } = item;
-        logger.debug("deleting what nobody owns any more", { resource, namespace, name });
+        logger.debug("deleting an object whose owners are gone", {
+          resource: resource.plural,
+          namespace,
+          name,
+        });
         await deleteItem(client, item, {
           live: decision.unblockOwners ? await unblockOwners(client, item, signal) : live,
           policy: decision.propagationPolicy,
@@ -76,48 +97,52 @@ export async function runGarbageCollector(context: ControllerContext, signal: Ab
   async function reconcile(uid: string): Promise<Reconciled> {
     const item = graph.get(uid);
     if (!item) return undefined;
-    const look = lookAt(item, graph);
-    switch (look.kind) {
+    const step = nextGraphStep(item, graph);
+    switch (step.kind) {
       case "nothing":
         return undefined;
       case "orphan":
-        await orphanDependents(client, { owner: uid, dependents: look.dependents, signal });
+        await orphanDependents(client, { owner: uid, dependents: step.dependents, signal });
         await removeFinalizer(client, item, { finalizer: orphanFinalizer, signal });
         return undefined;
       case "release":
         await removeFinalizer(client, item, { finalizer: foregroundFinalizer, signal });
         return undefined;
-      case "askForOwners":
+      case "checkOwners":
         try {
           return await collect(item);
         } catch (error) {
           if (!(error instanceof ImpossibleOwner)) throw error;
-          logger.warn("left an object alone", { ...item, error });
+          logger.warn("ignored an object with an invalid owner reference", { ...item, error });
           return undefined;
         }
     }
   }
 
+  let others: Promise<void> | undefined;
   await runController(
     context,
     {
       name: "garbage-collector",
       concurrency: 20,
       watch(queue) {
-        for (const resource of collectedResources) {
-          const informer: Informer<KubeObject> = informers.of(resource);
-          informer.onChange(({ kind, object }) => {
-            if (kind === "deleted") {
-              if (graph.dependentsOf(object.metadata.uid ?? "").length > 0) owners.noteGone(object);
-              for (const uid of graph.forget(object)) queue.add(uid);
-            } else for (const uid of graph.observe(resource, object)) queue.add(uid);
-          });
+        const onChange = (resource: ResourceAddress, { kind, object }: Change<KubeObject>) => {
+          if (kind === "deleted") {
+            if (graph.dependentsOf(object.metadata.uid ?? "").length > 0) owners.recordGone(object);
+            for (const uid of graph.remove(object)) queue.add(uid);
+          } else for (const uid of graph.observe(resource, object)) queue.add(uid);
+        };
+        for (const name of collectedResources) {
+          const informer: Informer<KubeObject> = informers.of(name);
+          informer.onChange((change) => onChange(resourceNamed(name), change));
         }
+        others = watchOtherResources({ client, clock: context.clock, logger, onChange }, signal);
       },
       reconcile,
     },
     signal,
   );
+  await others;
 }
 
 function describe({ apiVersion, kind, name, uid }: OwnerReference, namespace: string): string {

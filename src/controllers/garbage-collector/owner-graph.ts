@@ -1,19 +1,20 @@
-import { isEqual } from "../../api/is-equal.ts";
-import type { KubeObject, ObjectMeta, OwnerReference } from "../../api/objects.ts";
-import type { ResourceName } from "../../client/client.ts";
+import { isEqual } from "../../api/meta/is-equal.ts";
+import type { KubeObject, ObjectMeta, OwnerReference } from "../../api/meta/objects.ts";
+import type { DeleteOptions } from "../../client/api/client.ts";
+import type { ResourceAddress } from "../../client/api/resource-path.ts";
 
 export const orphanFinalizer = "orphan";
 export const foregroundFinalizer = "foregroundDeletion";
 
-/** How an object goes, if it does: what must happen to its dependents first. */
+/** How an object is being deleted, and what has to happen to its dependents first. */
 export type Deletion = "none" | "plain" | "orphan" | "foreground";
 
-/** An object as far as ownership goes. */
+/** Fields of an object that ownership depends on. */
 export interface GraphNode {
-  readonly resource: ResourceName;
+  readonly resource: ResourceAddress;
   readonly apiVersion: string;
   readonly kind: string;
-  /** Empty for what has none. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -21,19 +22,19 @@ export interface GraphNode {
   readonly deletion: Deletion;
 }
 
-/** Who owns whom, as the informers have it. Owners that are only referred to are not in it. */
-export interface OwnerGraph {
+/** Ownership graph of the observed objects. Owners that are only referred to are not part of it. */
+interface OwnerGraph {
   get(uid: string): GraphNode | undefined;
   dependentsOf(uid: string): readonly GraphNode[];
-  /** Takes in an object as it is now; answers with the uids of those that want a look because of it. */
-  observe(resource: ResourceName, object: KubeObject): ReadonlySet<string>;
-  /** The same for an object that is gone. */
-  forget(object: KubeObject): ReadonlySet<string>;
+  /** Adds or updates an object. Returns the uids to reconcile because of it. */
+  observe(resource: ResourceAddress, object: KubeObject): ReadonlySet<string>;
+  /** Removes a deleted object. Returns the uids to reconcile because of it. */
+  remove(object: KubeObject): ReadonlySet<string>;
 }
 
 export function createOwnerGraph(): OwnerGraph {
   const nodes = new Map<string, GraphNode>();
-  /** Of each owner, seen or not, the uids of its dependents. */
+  /** Uids of the dependents by uid of their owner, which may not be observed. */
   const dependents = new Map<string, Set<string>>();
 
   function link(owner: string, dependent: string): void {
@@ -58,9 +59,9 @@ export function createOwnerGraph(): OwnerGraph {
     observe(resource, object) {
       const node = toNode(resource, object);
       const previous = nodes.get(node.uid);
-      const wake = new Set<string>();
-      // Most changes are of a status, and nobody's business here.
-      if (previous?.deletion === node.deletion && isEqual(previous.owners, node.owners)) return wake;
+      const affected = new Set<string>();
+      // Most changes are status updates, which do not affect ownership.
+      if (previous?.deletion === node.deletion && isEqual(previous.owners, node.owners)) return affected;
       nodes.set(node.uid, node);
 
       const before = new Map(previous?.owners.map((reference) => [reference.uid, reference]));
@@ -68,51 +69,51 @@ export function createOwnerGraph(): OwnerGraph {
       for (const [uid, reference] of before) {
         const now = after.get(uid);
         if (!now) unlink(uid, node.uid);
-        // An owner that waits for this one may go on.
-        if (reference.blockOwnerDeletion && !now?.blockOwnerDeletion) wake.add(uid);
+        // An owner that waits for this object may proceed.
+        if (reference.blockOwnerDeletion && !now?.blockOwnerDeletion) affected.add(uid);
       }
       for (const uid of after.keys()) {
         if (before.has(uid)) continue;
         link(uid, node.uid);
-        if (!isSolid(node, nodes)) wake.add(node.uid);
+        if (!isSolid(node, nodes)) affected.add(node.uid);
       }
 
       if (!previous) {
-        // Whoever calls it by another name may be wrong about it.
+        // Dependents that refer to this object by another name are invalid.
         for (const dependent of dependentsOf(node.uid)) {
-          if (!refersTo(dependent, node)) wake.add(dependent.uid);
+          if (!refersTo(dependent, node)) affected.add(dependent.uid);
         }
       }
       if (node.deletion !== previous?.deletion) {
-        if (node.deletion === "orphan" || node.deletion === "foreground") wake.add(node.uid);
-        if (node.deletion === "foreground") for (const { uid } of dependentsOf(node.uid)) wake.add(uid);
+        if (node.deletion === "orphan" || node.deletion === "foreground") affected.add(node.uid);
+        if (node.deletion === "foreground") for (const { uid } of dependentsOf(node.uid)) affected.add(uid);
       }
-      return wake;
+      return affected;
     },
-    forget({ metadata: { uid = "" } }) {
-      const wake = new Set<string>();
+    remove({ metadata: { uid = "" } }) {
+      const affected = new Set<string>();
       const node = nodes.get(uid);
-      if (!node) return wake;
+      if (!node) return affected;
       nodes.delete(uid);
       for (const owner of node.owners) {
         unlink(owner.uid, uid);
-        if (nodes.get(owner.uid)?.deletion === "foreground") wake.add(owner.uid);
+        if (nodes.get(owner.uid)?.deletion === "foreground") affected.add(owner.uid);
       }
-      for (const dependent of dependentsOf(uid)) wake.add(dependent.uid);
-      return wake;
+      for (const dependent of dependentsOf(uid)) affected.add(dependent.uid);
+      return affected;
     },
   };
 }
 
-/** Whether every owner is there, under the name that it is called by, and wants to keep its dependents. */
-export function isSolid(node: GraphNode, nodes: { get(uid: string): GraphNode | undefined }): boolean {
+/** Whether every owner exists, matches its reference and is not in foreground deletion. */
+function isSolid(node: GraphNode, nodes: { get(uid: string): GraphNode | undefined }): boolean {
   return node.owners.every(({ uid }) => {
     const owner = nodes.get(uid);
     return owner !== undefined && owner.deletion !== "foreground" && refersTo(node, owner);
   });
 }
 
-/** Whether what a dependent says of its owner fits it, beside the uid. */
+/** Whether the dependent's references match apiVersion, kind, name and namespace of the owner. */
 function refersTo(dependent: GraphNode, owner: GraphNode): boolean {
   if (owner.namespace !== "" && owner.namespace !== dependent.namespace) return false;
   return dependent.owners
@@ -123,7 +124,7 @@ function refersTo(dependent: GraphNode, owner: GraphNode): boolean {
     );
 }
 
-function toNode(resource: ResourceName, { apiVersion, kind, metadata }: KubeObject): GraphNode {
+function toNode(resource: ResourceAddress, { apiVersion, kind, metadata }: KubeObject): GraphNode {
   const { namespace = "", name = "", uid = "", ownerReferences: owners = [] } = metadata;
   return { resource, apiVersion, kind, namespace, name, uid, owners, deletion: deletionOf(metadata) };
 }
@@ -132,4 +133,77 @@ export function deletionOf({ deletionTimestamp, finalizers = [] }: ObjectMeta): 
   if (deletionTimestamp === undefined) return "none";
   if (finalizers.includes(orphanFinalizer)) return "orphan";
   return finalizers.includes(foregroundFinalizer) ? "foreground" : "plain";
+}
+
+/** Next step for an object according to the graph. */
+export type GraphStep =
+  | { readonly kind: "nothing" }
+  /** The object is being deleted and its dependents are to be orphaned. */
+  | { readonly kind: "orphan"; readonly dependents: readonly GraphNode[] }
+  /** The object has waited for its dependents, and all are gone. */
+  | { readonly kind: "release" }
+  /** An owner may be gone, which only the API can confirm. */
+  | { readonly kind: "checkOwners" };
+
+export function nextGraphStep(node: GraphNode, graph: Pick<OwnerGraph, "get" | "dependentsOf">): GraphStep {
+  switch (node.deletion) {
+    case "plain":
+      return { kind: "nothing" };
+    case "orphan":
+      return { kind: "orphan", dependents: graph.dependentsOf(node.uid) };
+    case "foreground": {
+      // Its deletion queued the blocking dependents; their removal queues it.
+      const isBlocked = graph.dependentsOf(node.uid).some((dependent) => blocks(dependent, node.uid));
+      return isBlocked ? { kind: "nothing" } : { kind: "release" };
+    }
+    case "none":
+      return isSolid(node, graph) ? { kind: "nothing" } : { kind: "checkOwners" };
+  }
+}
+
+function blocks({ owners }: GraphNode, owner: string): boolean {
+  return owners.some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true);
+}
+
+/** State of an owner in the API: it exists, it is gone, or it waits for its dependents (foreground deletion). */
+export type OwnerState = "solid" | "dangling" | "waiting";
+
+interface CollectionFacts {
+  readonly metadata: ObjectMeta;
+  /** One entry per owner reference. */
+  readonly owners: readonly { readonly reference: OwnerReference; readonly state: OwnerState }[];
+  readonly dependents: readonly Pick<GraphNode, "deletion">[];
+}
+
+export type Collection =
+  | { readonly kind: "keep" }
+  /** Another owner exists; these references are removed. */
+  | { readonly kind: "dropReferences"; readonly uids: readonly string[] }
+  | {
+      readonly kind: "delete";
+      readonly propagationPolicy: NonNullable<DeleteOptions["propagationPolicy"]>;
+      /** Whether to set blockOwnerDeletion to false first, because the object may wait for its owners. */
+      readonly unblockOwners: boolean;
+    };
+
+/** Decides what to do with an object whose owners have these states. */
+export function decideCollection({ metadata, owners, dependents }: CollectionFacts): Collection {
+  const inState = (wanted: OwnerState) => owners.filter(({ state }) => state === wanted);
+  const waiting = inState("waiting");
+  if (owners.length === 0) return { kind: "keep" };
+  if (inState("solid").length > 0) {
+    const lost = [...inState("dangling"), ...waiting].map(({ reference }) => reference.uid);
+    return lost.length === 0 ? { kind: "keep" } : { kind: "dropReferences", uids: lost };
+  }
+  if (waiting.length > 0 && dependents.length > 0) {
+    const unblockOwners = dependents.some(({ deletion }) => deletion === "foreground");
+    return { kind: "delete", propagationPolicy: "Foreground", unblockOwners };
+  }
+  const { finalizers = [] } = metadata;
+  const propagationPolicy = finalizers.includes(orphanFinalizer)
+    ? "Orphan"
+    : finalizers.includes(foregroundFinalizer)
+      ? "Foreground"
+      : "Background";
+  return { kind: "delete", propagationPolicy, unblockOwners: false };
 }

@@ -1,13 +1,12 @@
-import type { KubeObject, Pod } from "../../api/objects.ts";
-import { StatusError } from "../../api/status-error.ts";
-import type { Client } from "../../client/client.ts";
-import { collectionOf, objectPath } from "../../client/resource-path.ts";
-import { isNotFound } from "../../client/status-errors.ts";
+import type { KubeObject, Pod } from "../../api/meta/objects.ts";
+import { StatusError } from "../../api/meta/status-error.ts";
+import { hasEnded } from "../../api/pod/pod-state.ts";
+import type { Client } from "../../client/api/client.ts";
+import { collectionOf, objectPath } from "../../client/api/resource-path.ts";
+import { isNotFound } from "../../client/transport/status-errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { discoverResources, type ServedResource } from "../discover-resources.ts";
-import { estimateTermination } from "./estimate-termination.ts";
-import type { Emptying } from "./namespace-conditions.ts";
+import { discoverResources, type ServedResource } from "../shared/discover-resources.ts";
 
 interface EmptyOptions {
   readonly client: Pick<Client, "request">;
@@ -17,8 +16,18 @@ interface EmptyOptions {
   readonly signal: AbortSignal;
 }
 
+/** Result of one attempt to empty a namespace. */
+export interface Emptying {
+  readonly discoveryError?: string;
+  readonly deletionErrors: readonly string[];
+  /** Number of remaining objects by resource: `pods.`, `deployments.apps`. */
+  readonly remaining: ReadonlyMap<string, number>;
+  /** Number of remaining objects by finalizer. */
+  readonly finalizers: ReadonlyMap<string, number>;
+}
+
 export interface Attempt extends Emptying {
-  /** 0 when nothing is left, or nothing that will go by itself. */
+  /** Seconds that the remaining objects may take. 0 if nothing remains or nothing explains why it does. */
   readonly estimateSeconds: number;
 }
 
@@ -31,8 +40,8 @@ interface Leftover {
 const deleteOptions = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background" };
 
 /**
- * Deletes all that is in a namespace, of whatever kinds the server has, and says what is left. Pods go first, and while
- * some are there nothing else does: they may need their secrets and volumes to end well.
+ * Deletes everything in a namespace, of every resource that the server serves, and reports what is left. Pods are
+ * deleted first: they may need their secrets and volumes to terminate.
  */
 export async function emptyNamespace(options: EmptyOptions): Promise<Attempt> {
   let kinds: readonly ServedResource[];
@@ -41,7 +50,7 @@ export async function emptyNamespace(options: EmptyOptions): Promise<Attempt> {
     kinds = served.filter(({ namespaced, verbs }) => namespaced && verbs.includes("delete"));
   } catch (error) {
     options.signal.throwIfAborted();
-    // Not even a part of the list is known to be complete: nothing is deleted on the strength of it.
+    // An incomplete list of resources must not lead to a partial deletion.
     return { ...summarize(), discoveryError: messageOf(error) };
   }
   const isPods = ({ group, plural }: ServedResource) => group === "" && plural === "pods";
@@ -125,7 +134,7 @@ async function deleteAll(
   }
 }
 
-/** Without a resourceVersion: as it is now, and not as some cache has it. A kind that cannot be listed has nothing. */
+/** Lists without resourceVersion, so that the result is not from a cache. A resource that cannot be listed is empty. */
 async function listAll(
   client: Pick<Client, "request">,
   path: string,
@@ -152,4 +161,25 @@ function countFinalizers(leftovers: readonly Leftover[]): ReadonlyMap<string, nu
 
 function ignoreMissing(error: unknown): void {
   if (!isNotFound(error)) throw error;
+}
+
+/** Seconds that the owner of a finalizer may take, as upstream. */
+const finalizerSeconds = 15;
+
+interface Remains {
+  readonly deletedAtMs: number;
+  readonly now: number;
+  /** Whether finalizers block some of the remaining objects. */
+  readonly hasFinalizers: boolean;
+  /** Pods that existed before the attempt; empty for other resources. */
+  readonly pods: readonly Pod[];
+}
+
+/** Seconds that the remaining objects of a resource may take. 0 if nothing explains why they remain. */
+export function estimateTermination({ deletedAtMs, now, hasFinalizers, pods }: Remains): number {
+  const graceSeconds = pods
+    .filter((pod) => !hasEnded(pod))
+    .reduce((longest, { spec }) => Math.max(longest, spec?.terminationGracePeriodSeconds ?? 0), 0);
+  if (now - deletedAtMs < graceSeconds * 1_000) return graceSeconds;
+  return hasFinalizers ? finalizerSeconds : 0;
 }

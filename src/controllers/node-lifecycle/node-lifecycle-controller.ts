@@ -1,22 +1,36 @@
-import { isReady } from "../../api/conditions.ts";
-import { formatTime } from "../../api/format-time.ts";
-import { isEqual } from "../../api/is-equal.ts";
-import type { Node, Pod } from "../../api/objects.ts";
-import { isConflict, isNotFound } from "../../client/status-errors.ts";
-import type { WorkQueue } from "../../client/work-queue.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { decideHealth, isHeartbeat, isRenewal, readinessOf, readyConditionOf } from "./decide-health.ts";
-import { awaitsEviction, decideTaints, type EvictionLeave } from "./decide-taints.ts";
-import { createEvictionLimiter } from "./eviction-limiter.ts";
+import { isEqual } from "../../api/meta/is-equal.ts";
+import { isReady } from "../../api/meta/object-facts.ts";
+import type { Node, Pod } from "../../api/meta/objects.ts";
+import { formatTime } from "../../api/meta/time.ts";
+import type { WorkQueue } from "../../client/queue/work-queue.ts";
+import { isConflict, isNotFound } from "../../client/transport/status-errors.ts";
+import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
+import {
+  awaitsEviction,
+  decideHealth,
+  decideTaints,
+  type EvictionMode,
+  isHeartbeat,
+  isRenewal,
+  readinessOf,
+  readyConditionOf,
+} from "./decide-node.ts";
 import { writePodCondition } from "./write-pod-condition.ts";
-import { evictionRateOf, isAllLost, surveyZones, type Zones, zoneOf } from "./zones.ts";
+import {
+  createEvictionLimiter,
+  evictionRateOf,
+  isFullDisruption,
+  type Zones,
+  zoneOf,
+  zonesOf,
+} from "./zones.ts";
 
 const leaseNamespace = "kube-node-lease";
 const timings = { graceMs: 40_000, startupGraceMs: 60_000 };
-/** When it could not be told whether a node is silent. */
-const lookAgainMs = 5_000;
+/** Requeue delay when the lease was renewed but the informer has not observed it. */
+const unobservedRenewalRequeueMs = 5_000;
 
-/** Notices nodes that are silent or not ready, and keeps pods away from them, until the signal aborts. */
+/** Runs the node lifecycle controller, which taints nodes that are not ready or silent, until the signal aborts. */
 export function runNodeLifecycleController(context: ControllerContext, signal: AbortSignal): Promise<void> {
   const { client, reader, clock, informers } = context;
   const logger = context.logger.component("node-lifecycle");
@@ -25,8 +39,8 @@ export function runNodeLifecycleController(context: ControllerContext, signal: A
   const leases = informers.of("leases");
   const pods = informers.of("pods");
   const limiter = createEvictionLimiter();
-  /** By our own clock: those of the nodes may be wrong. */
-  const heardAt = new Map<string, number>();
+  /** Time of the last heartbeat by the local clock: the clocks of nodes may be wrong. */
+  const lastSeenAt = new Map<string, number>();
   let zones: Zones = new Map();
 
   function watch(queue: Pick<WorkQueue, "add">): void {
@@ -34,38 +48,39 @@ export function runNodeLifecycleController(context: ControllerContext, signal: A
       const { object: node } = change;
       const { name = "", creationTimestamp = "" } = node.metadata;
       if (change.kind === "added") {
-        heardAt.set(
+        lastSeenAt.set(
           name,
           readyConditionOf(node) ? clock.now() : Date.parse(creationTimestamp) || clock.now(),
         );
-        say(node, "RegisteredNode", `Node ${name} event: Registered Node ${name} in Controller`);
+        recordEvent(node, "RegisteredNode", `Node ${name} event: Registered Node ${name} in Controller`);
       } else if (change.kind === "deleted") {
-        heardAt.delete(name);
-        say(node, "RemovingNode", `Node ${name} event: Removing Node ${name} from Controller`);
+        lastSeenAt.delete(name);
+        recordEvent(node, "RemovingNode", `Node ${name} event: Removing Node ${name} from Controller`);
       } else if (isHeartbeat(change.previous, node)) {
-        heardAt.set(name, clock.now());
+        lastSeenAt.set(name, clock.now());
       }
-      const moves = change.kind !== "changed" || movesZones(change.previous, node);
-      if (moves) survey(queue);
+      const affectsZones = change.kind !== "changed" || changesZones(change.previous, node);
+      if (affectsZones) updateZones(queue);
       queue.add(name);
     });
     leases.onChange((change) => {
       const { namespace, name = "" } = change.object.metadata;
-      if (namespace !== leaseNamespace || change.kind === "deleted" || !heardAt.has(name)) return;
+      if (namespace !== leaseNamespace || change.kind === "deleted" || !lastSeenAt.has(name)) return;
       const previous = change.kind === "changed" ? change.previous : undefined;
-      if (isRenewal(previous, change.object)) heardAt.set(name, clock.now());
+      if (isRenewal(previous, change.object)) lastSeenAt.set(name, clock.now());
     });
   }
 
-  /** How the zones stand decides for all their nodes whether pods have to leave. */
-  function survey(queue: Pick<WorkQueue, "add">): void {
-    const next = surveyZones(nodes.list());
+  /** The states of the zones determine for all nodes whether pods are evicted. */
+  function updateZones(queue: Pick<WorkQueue, "add">): void {
+    const next = zonesOf(nodes.list());
     if (isEqual(Object.fromEntries(next), Object.fromEntries(zones))) return;
-    if (isAllLost(zones) && !isAllLost(next)) {
-      logger.info("some nodes are ready again: the others have their time anew");
-      for (const name of heardAt.keys()) heardAt.set(name, clock.now());
+    if (isFullDisruption(zones) && !isFullDisruption(next)) {
+      logger.info("some nodes are ready again; the grace periods of all nodes restart");
+      for (const name of lastSeenAt.keys()) lastSeenAt.set(name, clock.now());
     }
-    if (isAllLost(next) && !isAllLost(zones)) logger.warn("no node is ready: no pod has to leave its node");
+    if (isFullDisruption(next) && !isFullDisruption(zones))
+      logger.warn("no node is ready; evictions are cancelled");
     zones = next;
     for (const { metadata } of nodes.list()) queue.add(metadata.name ?? "");
   }
@@ -75,62 +90,62 @@ export function runNodeLifecycleController(context: ControllerContext, signal: A
     if (!node) return undefined;
     try {
       const silentInMs = await checkHealth(node);
-      const leaveInMs = await setTaints(node);
+      const evictInMs = await setTaints(node);
       if (readinessOf(node) === "Unknown") await markPodsNotReady(name);
-      const againAfterMs = Math.min(silentInMs, leaveInMs);
-      return Number.isFinite(againAfterMs) ? { againAfterMs } : undefined;
+      const requeueAfterMs = Math.min(silentInMs, evictInMs);
+      return Number.isFinite(requeueAfterMs) ? { requeueAfterMs } : undefined;
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return undefined;
       throw error;
     }
   }
 
-  /** When to look again. */
+  /** Returns the requeue delay. */
   async function checkHealth(node: Node): Promise<number> {
     const { name = "" } = node.metadata;
     const now = clock.now();
-    const health = decideHealth(node, { ...timings, heardAt: heardAt.get(name) ?? now, now });
-    // A little later: it is silent only when its time is over.
-    if (health.kind === "heard") return health.silentInMs + 1;
+    const health = decideHealth(node, { ...timings, lastSeenAt: lastSeenAt.get(name) ?? now, now });
+    // One millisecond later: the node is silent only after the grace period.
+    if (health.kind === "healthy") return health.silentInMs + 1;
     if (!health.conditions) return Number.POSITIVE_INFINITY;
-    if (await isRenewedUnseen(name)) return lookAgainMs;
+    if (await hasUnobservedRenewal(name)) return unobservedRenewalRequeueMs;
     const status = { ...node.status, conditions: health.conditions };
     await client.update("nodes", { ...node, status }, { subresource: "status", signal });
     if (readinessOf(node) === "True") {
-      say(node, "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
+      recordEvent(node, "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
     }
     return Number.POSITIVE_INFINITY;
   }
 
-  /** It may be us who hear nothing. Fails when the API server cannot be asked: then nothing is known of any node. */
-  async function isRenewedUnseen(name: string): Promise<boolean> {
+  /** Whether the lease is newer in the API than in the informer. Rejects if the API is unreachable: then no node may be declared silent. */
+  async function hasUnobservedRenewal(name: string): Promise<boolean> {
     const seen = leases.get(`${leaseNamespace}/${name}`)?.metadata.resourceVersion;
-    // A list of one: the account of this controller, upstream's, may not get leases.
+    // A list with a field selector: as upstream, this controller's account may not get leases.
     const only = { namespace: leaseNamespace, fieldSelector: `metadata.name=${name}` };
     const [lease] = (await reader.list("leases", { ...only, signal })).items;
     return lease !== undefined && lease.metadata.resourceVersion !== seen;
   }
 
-  /** When to look again. */
+  /** Returns the requeue delay. */
   async function setTaints(node: Node): Promise<number> {
     const { name = "", resourceVersion } = node.metadata;
     const now = clock.now();
     const zone = zoneOf(node);
-    let leave: EvictionLeave = isAllLost(zones) ? "spare" : "hold";
-    let againAfterMs = Number.POSITIVE_INFINITY;
-    if (leave === "hold" && awaitsEviction(node)) {
-      againAfterMs = limiter.take(zone, evictionRateOf(zones, zone), now);
-      if (againAfterMs === 0) leave = "evict";
+    let eviction: EvictionMode = isFullDisruption(zones) ? "cancel" : "hold";
+    let requeueAfterMs = Number.POSITIVE_INFINITY;
+    if (eviction === "hold" && awaitsEviction(node)) {
+      requeueAfterMs = limiter.take(zone, evictionRateOf(zones, zone), now);
+      if (requeueAfterMs === 0) eviction = "evict";
     }
-    const taints = decideTaints(node, { leave, now });
+    const taints = decideTaints(node, { eviction, now });
     if (taints) {
       const patch = { kind: "merge", body: { metadata: { resourceVersion }, spec: { taints } } } as const;
       await client.patch("nodes", { name }, { patch, signal });
     }
-    return leave === "evict" ? Number.POSITIVE_INFINITY : againAfterMs;
+    return eviction === "evict" ? Number.POSITIVE_INFINITY : requeueAfterMs;
   }
 
-  /** Nobody else is left to say it. */
+  /** Sets Ready to False for the pods of a silent node, because its kubelet no longer updates them. */
   async function markPodsNotReady(nodeName: string): Promise<void> {
     for (const pod of pods.list()) {
       if (pod.spec?.nodeName === nodeName && isReady(pod)) await markNotReady(pod);
@@ -147,14 +162,14 @@ export function runNodeLifecycleController(context: ControllerContext, signal: A
     }
   }
 
-  function say(node: Node, reason: string, message: string): void {
+  function recordEvent(node: Node, reason: string, message: string): void {
     recorder.record(node, { type: "Normal", reason, message });
   }
 
   return runController(context, { name: "node-lifecycle", watch, reconcile }, signal);
 }
 
-function movesZones(previous: Node, node: Node): boolean {
+function changesZones(previous: Node, node: Node): boolean {
   return (
     readinessOf(previous) !== readinessOf(node) || !isEqual(previous.metadata.labels, node.metadata.labels)
   );

@@ -1,10 +1,10 @@
-import type { Node } from "../../api/objects.ts";
-import type { Taint } from "../../api/tolerates-taint.ts";
-import { ago } from "../workload.fixture.ts";
+import type { Node } from "../../api/meta/objects.ts";
+import type { Taint } from "../../api/pod/node-matcher.ts";
+import { ago } from "../shared/workload.fixture.ts";
 
 interface NodeParts {
   readonly name?: string;
-  /** Left out for one that was never heard of. */
+  /** Status of the Ready condition. Omitted for a node whose kubelet never posted one. */
   readonly ready?: "True" | "False" | "Unknown";
   readonly conditions?: Readonly<Record<string, string>>;
   readonly taints?: Taint[];

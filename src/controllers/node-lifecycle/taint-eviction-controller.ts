@@ -1,23 +1,24 @@
-import { formatTime } from "../../api/format-time.ts";
-import { isEqual } from "../../api/is-equal.ts";
-import type { Node, Pod } from "../../api/objects.ts";
-import { keyOf } from "../../client/object-key.ts";
-import { isConflict, isNotFound } from "../../client/status-errors.ts";
-import type { WorkQueue } from "../../client/work-queue.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { decideEviction, evictingTaints } from "./decide-eviction.ts";
+import { isEqual } from "../../api/meta/is-equal.ts";
+import { conditionOf } from "../../api/meta/object-facts.ts";
+import type { Node, Pod } from "../../api/meta/objects.ts";
+import { formatTime } from "../../api/meta/time.ts";
+import { type Taint, toleratesTaint } from "../../api/pod/node-matcher.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import type { WorkQueue } from "../../client/queue/work-queue.ts";
+import { isConflict, isNotFound } from "../../client/transport/status-errors.ts";
+import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
 import { writePodCondition } from "./write-pod-condition.ts";
 
-/** Makes pods leave nodes with NoExecute taints that they do not tolerate, or not for longer, until the signal aborts. */
+/** Runs the taint eviction controller, which deletes pods that do not tolerate NoExecute taints, until the signal aborts. */
 export function runTaintEvictionController(context: ControllerContext, signal: AbortSignal): Promise<void> {
   const { client, clock, informers } = context;
   const recorder = context.recorder("taint-eviction-controller");
   const nodes = informers.of("nodes");
   const pods = informers.of("pods");
-  /** Since when nodes have been seen with such taints. */
+  /** Time at which NoExecute taints of a node were first observed. */
   const seenAt = new Map<string, number>();
-  /** Pods that are to leave later. */
-  const leaving = new Set<string>();
+  /** Keys of pods that will be evicted later. */
+  const pendingEvictions = new Set<string>();
 
   function watch(queue: Pick<WorkQueue, "add">): void {
     nodes.onChange((change) => {
@@ -31,7 +32,7 @@ export function runTaintEvictionController(context: ControllerContext, signal: A
     });
     pods.onChange((change) => {
       const { kind, object } = change;
-      if (kind === "deleted") leaving.delete(keyOf(object));
+      if (kind === "deleted") pendingEvictions.delete(keyOf(object));
       else if (
         seenAt.has(object.spec?.nodeName ?? "") &&
         (kind === "added" || isMoved(change.previous, object))
@@ -51,20 +52,20 @@ export function runTaintEvictionController(context: ControllerContext, signal: A
     const eviction = decideEviction(pod, { taints, seenAt: seenAt.get(nodeName) ?? now, now });
     switch (eviction.kind) {
       case "wait":
-        leaving.add(key);
-        return { againAfterMs: eviction.againAfterMs };
+        pendingEvictions.add(key);
+        return { requeueAfterMs: eviction.requeueAfterMs };
       case "stay":
-        if (leaving.delete(key)) say(pod, `Cancelling deletion of Pod ${key}`);
+        if (pendingEvictions.delete(key)) recordEvent(pod, `Cancelling deletion of Pod ${key}`);
         return undefined;
       case "evict":
-        leaving.delete(key);
+        pendingEvictions.delete(key);
         return evict(pod, key);
     }
   }
 
   async function evict(pod: Pod, key: string): Promise<undefined> {
     const { namespace, name = "", uid } = pod.metadata;
-    say(pod, `Marking for deletion Pod ${key}`);
+    recordEvent(pod, `Marking for deletion Pod ${key}`);
     const condition = {
       type: "DisruptionTarget",
       status: "True",
@@ -76,12 +77,12 @@ export function runTaintEvictionController(context: ControllerContext, signal: A
       await writePodCondition(client, pod, { condition, signal });
       await client.delete("pods", { namespace, name }, { preconditions: { uid }, signal });
     } catch (error) {
-      // Gone, or another one of that name by now.
+      // Deleted, or replaced by another pod of that name.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }
 
-  function say(pod: Pod, message: string): void {
+  function recordEvent(pod: Pod, message: string): void {
     recorder.record(pod, { type: "Normal", reason: "TaintManagerEviction", message });
   }
 
@@ -93,4 +94,44 @@ function isMoved(previous: Pod, pod: Pod): boolean {
     previous.spec?.nodeName !== pod.spec?.nodeName ||
     !isEqual(previous.spec?.tolerations, pod.spec?.tolerations)
   );
+}
+
+type Eviction =
+  | { readonly kind: "stay" }
+  | { readonly kind: "wait"; readonly requeueAfterMs: number }
+  | { readonly kind: "evict" };
+
+function evictingTaints(node: Node | undefined): readonly Taint[] {
+  return node?.spec?.taints?.filter(({ effect }) => effect === "NoExecute") ?? [];
+}
+
+interface Facts {
+  readonly taints: readonly Taint[];
+  /** Time at which a taint without timeAdded was first observed. */
+  readonly seenAt: number;
+  readonly now: number;
+}
+
+/** Decides whether and when a pod is evicted because of its node's taints. */
+export function decideEviction(pod: Pod, { taints, seenAt, now }: Facts): Eviction {
+  if (pod.metadata.deletionTimestamp) return { kind: "stay" };
+  const boundAt = timeOf(conditionOf(pod, "PodScheduled")?.lastTransitionTime) ?? 0;
+  let leaveAt = Number.POSITIVE_INFINITY;
+  for (const taint of taints) {
+    const toleration = pod.spec?.tolerations?.find((candidate) => toleratesTaint(candidate, taint));
+    if (!toleration) return { kind: "evict" };
+    const { tolerationSeconds } = toleration;
+    if (tolerationSeconds === undefined) continue;
+    if (tolerationSeconds <= 0) return { kind: "evict" };
+    // timeAdded survives a restart of the controller.
+    const since = Math.max(timeOf(taint.timeAdded) ?? seenAt, boundAt);
+    leaveAt = Math.min(leaveAt, since + tolerationSeconds * 1_000);
+  }
+  if (leaveAt === Number.POSITIVE_INFINITY) return { kind: "stay" };
+  return leaveAt <= now ? { kind: "evict" } : { kind: "wait", requeueAfterMs: leaveAt - now };
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  const time = Date.parse(text ?? "");
+  return Number.isNaN(time) ? undefined : time;
 }

@@ -1,7 +1,7 @@
-import type { Pod, PodCondition } from "../../api/objects.ts";
-import type { Client } from "../../client/client.ts";
+import type { Pod, PodCondition } from "../../api/meta/objects.ts";
+import type { Client } from "../../client/api/client.ts";
 
-/** A pod of the same name that is another one by now is a conflict. */
+/** Patches a condition of this very pod. Another pod of the same name causes a conflict. */
 export async function writePodCondition(
   client: Client,
   { metadata: { namespace, name = "", uid } }: Pod,

@@ -1,5 +1,5 @@
-import type { Node } from "../../api/objects.ts";
-import { readinessOf } from "./decide-health.ts";
+import type { Node } from "../../api/meta/objects.ts";
+import { readinessOf } from "./decide-node.ts";
 
 type ZoneState = "normal" | "partial" | "full";
 
@@ -12,7 +12,7 @@ export type Zones = ReadonlyMap<string, Zone>;
 
 const unhealthyThreshold = 0.55;
 const largeZone = 50;
-/** Nodes a second whose pods are made to leave. */
+/** Nodes per second that are tainted for eviction. */
 const evictionRate = 0.1;
 const slowEvictionRate = 0.01;
 
@@ -21,7 +21,7 @@ export function zoneOf({ metadata: { labels = {} } }: Node): string {
   return `${region}/${zone}`;
 }
 
-export function surveyZones(nodes: Iterable<Node>): Zones {
+export function zonesOf(nodes: Iterable<Node>): Zones {
   const counts = new Map<string, { ready: number; size: number }>();
   for (const node of nodes) {
     if (
@@ -40,23 +40,43 @@ export function surveyZones(nodes: Iterable<Node>): Zones {
 }
 
 function stateOf({ ready, size }: { readonly ready: number; readonly size: number }): ZoneState {
-  const lost = size - ready;
-  if (ready === 0 && lost > 0) return "full";
-  return lost > 2 && lost / size >= unhealthyThreshold ? "partial" : "normal";
+  const notReady = size - ready;
+  if (ready === 0 && notReady > 0) return "full";
+  return notReady > 2 && notReady / size >= unhealthyThreshold ? "partial" : "normal";
 }
 
 /**
- * When no node at all is ready, it is most likely this control plane that is cut off: pods elsewhere may be fine, and
- * there is nowhere to move them to.
+ * Whether no node is ready. Most likely the control plane is cut off then: the pods may be running, and there is no node
+ * to move them to.
  */
-export function isAllLost(zones: Zones): boolean {
+export function isFullDisruption(zones: Zones): boolean {
   return zones.size > 0 && [...zones.values()].every(({ state }) => state === "full");
 }
 
-/** How many nodes of a zone may lose their pods in a second: fewer the more it looks like the network. */
+/** Nodes per second of a zone that may be tainted. Lower if many nodes are not ready, which suggests a network failure. */
 export function evictionRateOf(zones: Zones, zone: string): number {
   const { state, size } = zones.get(zone) ?? { state: "normal", size: 1 };
-  if (isAllLost(zones)) return 0;
+  if (isFullDisruption(zones)) return 0;
   if (state === "partial") return size > largeZone ? slowEvictionRate : 0;
   return evictionRate;
+}
+
+interface EvictionLimiter {
+  /** Takes a token: returns 0, or the time to wait in milliseconds if none is available. Infinity at a rate of 0. */
+  take(zone: string, ratePerSecond: number, now: number): number;
+}
+
+/** Limits how many nodes of a zone are tainted per second. */
+export function createEvictionLimiter(): EvictionLimiter {
+  const lastAt = new Map<string, number>();
+  return {
+    take(zone, ratePerSecond, now) {
+      if (ratePerSecond === 0) return Number.POSITIVE_INFINITY;
+      const last = lastAt.get(zone);
+      const waitMs = last === undefined ? 0 : last + 1_000 / ratePerSecond - now;
+      if (waitMs > 0) return waitMs;
+      lastAt.set(zone, now);
+      return 0;
+    },
+  };
 }

@@ -1,17 +1,22 @@
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
-import { holdFor } from "../../api/volume-binding.ts";
-import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
-import { claimBoundTo, claimInPhase, volumeInPhase } from "./bound-objects.ts";
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/meta/objects.ts";
+import { holdFor } from "../../api/pod/volume-binding.ts";
+import type { Client } from "../../client/api/client.ts";
+import type { EventRecorder } from "../../client/events/event-recorder.ts";
 import type { ClaimPlan } from "./decide-claim.ts";
-import { localProvisioner } from "./default-class.ts";
 import type { LocalProvisioner } from "./local-provisioner.ts";
-import { annotationOf, withAnnotations } from "./volume-facts.ts";
+import {
+  annotationOf,
+  claimBoundTo,
+  claimInPhase,
+  localProvisioner,
+  volumeInPhase,
+  withAnnotations,
+} from "./storage-objects.ts";
 
 interface ClaimActorDeps {
   readonly client: Client;
   readonly recorder: EventRecorder;
-  /** Makes volumes on this machine, where that is wanted. */
+  /** Provisioner of local volumes. Undefined if they are not enabled. */
   readonly local: LocalProvisioner | undefined;
 }
 
@@ -20,7 +25,7 @@ const provisionerAnnotations = [
   "volume.kubernetes.io/storage-provisioner",
 ];
 
-/** Carries out what was decided for a claim. Each step writes only what is not so yet: it can be taken up anywhere. */
+/** Carries out the plan for a claim. Each step writes only what differs, so that it can resume after an interruption. */
 export async function actOnClaim(
   deps: ClaimActorDeps,
   { claim, plan, signal }: { claim: PersistentVolumeClaim; plan: ClaimPlan; signal: AbortSignal },
@@ -32,10 +37,10 @@ export async function actOnClaim(
     case "bind":
       return bind(client, { claim, volume: plan.volume, signal });
     case "phase": {
-      // Of a loss people hear once; what is waited for is said at each look.
-      const isNews = plan.phase !== "Lost" || claim.status?.phase !== "Lost";
+      // ClaimLost is reported once; reasons for waiting are reported on each sync and deduplicated by the recorder.
+      const shouldRecord = plan.phase !== "Lost" || claim.status?.phase !== "Lost";
       await writeClaimStatus(client, { before: claim, after: claimInPhase(claim, plan.phase), signal });
-      if (plan.event && isNews) recorder.record(claim, plan.event);
+      if (plan.event && shouldRecord) recorder.record(claim, plan.event);
       return;
     }
     case "assignClass": {
@@ -51,7 +56,7 @@ export async function actOnClaim(
   }
 }
 
-/** First the volume, so that nobody else takes it; then the claim. */
+/** Writes the volume first, so that no other claim can take it, then the claim. */
 async function bind(
   client: Client,
   { claim, volume, signal }: { claim: PersistentVolumeClaim; volume: PersistentVolume; signal: AbortSignal },
@@ -93,7 +98,7 @@ async function provision(
     recorder.record(claim, { type: "Warning", reason: "ProvisioningFailed", message });
     return;
   }
-  const told = provisionerAnnotations.every((name) => annotationOf(claim, name) === provisioner)
+  const annotated = provisionerAnnotations.every((name) => annotationOf(claim, name) === provisioner)
     ? claim
     : await client.update(
         "persistentvolumeclaims",
@@ -101,7 +106,7 @@ async function provision(
         { signal },
       );
   if (local && provisioner === localProvisioner) {
-    await local.provision({ claim: told, storageClass, signal });
+    await local.provision({ claim: annotated, storageClass, signal });
     return;
   }
   const message =

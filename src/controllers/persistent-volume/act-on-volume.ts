@@ -1,30 +1,29 @@
-import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
-import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
-import { isConflict, isNotFound } from "../../client/status-errors.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "../../api/meta/objects.ts";
+import type { Client } from "../../client/api/client.ts";
+import type { EventRecorder } from "../../client/events/event-recorder.ts";
+import { isConflict, isNotFound } from "../../client/transport/status-errors.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { volumeInPhase, volumeLetGo } from "./bound-objects.ts";
 import { decideReclaim, type VolumePlan } from "./decide-volume.ts";
-import type { LocalProvisioner } from "./local-provisioner.ts";
-import { localFinalizer } from "./local-volume.ts";
+import { type LocalProvisioner, localFinalizer } from "./local-provisioner.ts";
 import { withoutFinalizer } from "./protection.ts";
+import { unboundVolume, volumeInPhase } from "./storage-objects.ts";
 
 interface VolumeActorDeps {
   readonly client: Client;
   readonly recorder: EventRecorder;
   readonly local: LocalProvisioner | undefined;
-  /** Whether pods still use the claim that a volume was held for. */
+  /** Whether pods still use the claim that the volume is bound to. */
   isUsed(volume: PersistentVolume): boolean;
 }
 
 interface VolumeStep {
   readonly volume: PersistentVolume;
   readonly claim: PersistentVolumeClaim | undefined;
-  readonly plan: Exclude<VolumePlan, { kind: "wakeClaim" }>;
+  readonly plan: Exclude<VolumePlan, { kind: "requeueClaim" }>;
   readonly signal: AbortSignal;
 }
 
-/** Carries out what was decided for a volume. */
+/** Carries out the plan for a volume. */
 export async function actOnVolume(deps: VolumeActorDeps, step: VolumeStep): Promise<void> {
   const { volume, claim, plan, signal } = step;
   switch (plan.kind) {
@@ -33,8 +32,8 @@ export async function actOnVolume(deps: VolumeActorDeps, step: VolumeStep): Prom
       return;
     case "mismatch":
       return reportMismatch(deps.recorder, volume, claim);
-    case "letGo": {
-      const free = await deps.client.update("persistentvolumes", volumeLetGo(volume), { signal });
+    case "unbind": {
+      const free = await deps.client.update("persistentvolumes", unboundVolume(volume), { signal });
       await writePhase(deps.client, { volume: free, phase: "Available", signal });
       return;
     }
@@ -71,7 +70,7 @@ async function reclaim(deps: VolumeActorDeps, volume: PersistentVolume, signal: 
   const action = decideReclaim(volume);
   switch (action.kind) {
     case "leave":
-      // Nobody waits for its data any more.
+      // The data is kept; only the finalizer that guards its removal is in the way.
       if (volume.metadata.deletionTimestamp && volume.metadata.finalizers?.includes(localFinalizer)) {
         await deps.client.update("persistentvolumes", withoutFinalizer(volume, localFinalizer), { signal });
       }
@@ -89,11 +88,11 @@ async function removeLocal(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, local } = deps;
-  // The last pod wakes the volume when it goes.
+  // The deletion of the last pod requeues the volume.
   if (!local || deps.isUsed(seen)) return;
   const { name = "", uid } = seen.metadata;
   try {
-    // Data does not come back: the volume must be what it was even as the API has it now.
+    // Removing data is irreversible: the volume must be unchanged in the API.
     const volume = await client.get("persistentvolumes", { name }, { signal });
     const isSame = volume.metadata.uid === uid && volume.spec?.claimRef?.uid === seen.spec?.claimRef?.uid;
     if (!isSame || decideReclaim(volume).kind !== "removeLocal") return;
@@ -111,7 +110,7 @@ async function removeLocal(
   }
 }
 
-/** In the status, and once as an event. */
+/** Sets the phase Failed and records an event, once. */
 async function fail(
   { client, recorder }: VolumeActorDeps,
   {

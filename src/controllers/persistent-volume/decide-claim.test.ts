@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
-import { type ClaimPlan, decideClaim } from "./decide-claim.ts";
-import { findVolume } from "./match-volume.ts";
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/meta/objects.ts";
+import { type ClaimPlan, decideClaim, findVolume } from "./decide-claim.ts";
 import { heldForData, makeBoundClaim, makeClaim, makeClass, makeVolume } from "./volumes.fixture.ts";
 
 interface Given {
@@ -24,7 +23,7 @@ function decide(
 }
 
 /** `bind b`, `Pending VolumeMismatch: …`, `provision fast`. */
-function draw(plan: ClaimPlan): string {
+function describePlan(plan: ClaimPlan): string {
   switch (plan.kind) {
     case "bind":
       return `bind ${plan.volume.metadata.name}`;
@@ -50,50 +49,50 @@ const byController = { annotations: { "pv.kubernetes.io/bound-by-controller": "y
 
 const cases: [string, PersistentVolumeClaim, Given, string][] = [
   [
-    "nothing to have",
+    "nothing available",
     makeClaim(),
     {},
     "Pending FailedBinding: no persistent volumes available for this claim and no storage class is set",
   ],
   ["a free volume", makeClaim(), { volumes: [makeVolume("a")] }, "bind a"],
   [
-    "one that is held for another",
+    "a volume that is reserved for another claim",
     makeClaim(),
     { volumes: [makeVolume("a", other), makeVolume("b")] },
     "bind b",
   ],
   [
-    "one that is held for it",
+    "a volume that is reserved for it",
     makeClaim(),
     { volumes: [makeVolume("a"), makeVolume("b", byPerson)] },
     "bind b",
   ],
   [
-    "one that was held for it before a crash",
+    "a volume that was bound to it before an interruption",
     makeClaim(),
     { volumes: [makeVolume("a"), makeVolume("b", heldForData)] },
     "bind b",
   ],
   [
-    "a class that makes volumes",
+    "a class with a provisioner",
     makeClaim({ storageClassName: "fast" }),
     { classes: [makeClass("fast")] },
     "provision fast",
   ],
   [
-    "a class that is not there",
+    "a class that does not exist",
     makeClaim({ storageClassName: "fast" }),
     {},
     'Pending ProvisioningFailed: storageclass.storage.k8s.io "fast" not found',
   ],
   [
-    "no class, where there is a default",
+    "no class and a default class",
     makeClaim({ storageClassName: undefined }),
     { classes: [makeClass("fast", { metadata: { name: "fast", ...isDefault } })] },
     "assign fast",
   ],
   [
-    "the empty class, where there is a default",
+    "the empty class and a default class",
     makeClaim(),
     {
       classes: [makeClass("fast", { metadata: { name: "fast", ...isDefault } })],
@@ -102,105 +101,105 @@ const cases: [string, PersistentVolumeClaim, Given, string][] = [
     "bind a",
   ],
   [
-    "a class that waits for a pod",
+    "WaitForFirstConsumer without pods",
     makeClaim({ storageClassName: "lazy" }),
     { classes: [lazy], volumes: [makeVolume("a", { storageClassName: "lazy" })] },
     "Pending WaitForFirstConsumer: waiting for first consumer to be created before binding",
   ],
   [
-    "a class that waits, and a pod that does",
+    "WaitForFirstConsumer with a pending pod",
     makeClaim({ storageClassName: "lazy" }),
     { classes: [lazy], pods: ["web-0"] },
     "Pending WaitForPodScheduled: waiting for pod web-0 to be scheduled",
   ],
   [
-    "a class that waits, and pods that do",
+    "WaitForFirstConsumer with pending pods",
     makeClaim({ storageClassName: "lazy" }),
     { classes: [lazy], pods: ["a", "b"] },
     "Pending WaitForPodScheduled: waiting for pods a,b to be scheduled",
   ],
   [
-    "a class that waits, and a node",
+    "WaitForFirstConsumer with a selected node",
     makeClaim({ storageClassName: "lazy" }, selected),
     { classes: [lazy] },
     "provision lazy",
   ],
   [
-    "a class that waits, and the scheduler's choice",
+    "WaitForFirstConsumer with a volume bound by the scheduler",
     makeClaim({ storageClassName: "lazy" }),
     { classes: [lazy], volumes: [makeVolume("a", { storageClassName: "lazy", ...heldForData })] },
     "bind a",
   ],
-  ["a claim that goes", makeClaim({}, { deletionTimestamp: "x" }), { volumes: [makeVolume("a")] }, "none"],
+  ["a deletion", makeClaim({}, { deletionTimestamp: "x" }), { volumes: [makeVolume("a")] }, "none"],
 
-  ["a name that is not there", makeClaim({ volumeName: "a" }), {}, "Pending"],
-  ["a name", makeClaim({ volumeName: "b" }), { volumes: [makeVolume("a"), makeVolume("b")] }, "bind b"],
+  ["a volumeName that does not exist", makeClaim({ volumeName: "a" }), {}, "Pending"],
+  ["a volumeName", makeClaim({ volumeName: "b" }), { volumes: [makeVolume("a"), makeVolume("b")] }, "bind b"],
   [
-    "a name, held for it",
+    "a volumeName reserved for it",
     makeClaim({ volumeName: "a" }),
     { volumes: [makeVolume("a", heldForData)] },
     "bind a",
   ],
   [
-    "a name that is too small",
+    "a volumeName that is too small",
     makeClaim({ volumeName: "a", resources: { requests: { storage: "2Gi" } } }),
     { volumes: [makeVolume("a")] },
     'Pending VolumeMismatch: Cannot bind to requested volume "a": requested PV is too small',
   ],
   [
-    "a name of another class",
+    "a volumeName of another class",
     makeClaim({ volumeName: "a" }),
     { volumes: [makeVolume("a", { storageClassName: "fast" })] },
     'Pending VolumeMismatch: Cannot bind to requested volume "a": storageClassName does not match',
   ],
   [
-    "a name with other modes",
+    "a volumeName with other access modes",
     makeClaim({ volumeName: "a", accessModes: ["ReadWriteMany"] }),
     { volumes: [makeVolume("a")] },
     'Pending VolumeMismatch: Cannot bind to requested volume "a": incompatible accessMode',
   ],
   [
-    "a name that is taken",
+    "a volumeName that is bound to another claim",
     makeClaim({ volumeName: "a" }),
     { volumes: [makeVolume("a", other)] },
     'Pending FailedBinding: volume "a" already bound to a different claim.',
   ],
   [
-    "a name that was given here, and is taken",
+    "a volumeName set by the controller that is bound to another claim",
     makeClaim({ volumeName: "a" }, byController),
     { volumes: [makeVolume("a", other)] },
     'fail invalid binding of claim "default/data" to volume "a": volume already claimed by "default/other"',
   ],
 
-  ["all in order", makeBoundClaim("a"), { volumes: [makeVolume("a", heldForData)] }, "bind a"],
-  ["a volume that has forgotten it", makeBoundClaim("a"), { volumes: [makeVolume("a")] }, "bind a"],
+  ["a complete binding", makeBoundClaim("a"), { volumes: [makeVolume("a", heldForData)] }, "bind a"],
+  ["a volume without claimRef", makeBoundClaim("a"), { volumes: [makeVolume("a")] }, "bind a"],
   [
-    "a volume that is gone",
+    "a bound volume that was deleted",
     makeBoundClaim("a"),
     {},
     "Lost ClaimLost: Bound claim has lost its PersistentVolume. Data on the volume is lost!",
   ],
   [
-    "a name that is gone",
+    "a lost volumeName",
     makeBoundClaim(undefined),
     {},
     "Lost ClaimLost: Bound claim has lost reference to PersistentVolume. Data on the volume is lost!",
   ],
   [
-    "somebody else's volume",
+    "a volume that is bound to another claim",
     makeBoundClaim("a"),
     { volumes: [makeVolume("a", other)] },
     "Lost ClaimMisbound: Two claims are bound to the same volume, this one is bound incorrectly",
   ],
 ];
 
-describe("a claim and", () => {
+describe("decideClaim for a claim and", () => {
   test.each(cases)("%s", (_, claim, given, expected) => {
-    expect(draw(decide(claim, given))).toBe(expected);
+    expect(describePlan(decide(claim, given))).toBe(expected);
   });
 });
 
-describe("of several volumes", () => {
+describe("findVolume chooses", () => {
   const sized = (name: string, storage: string) => makeVolume(name, { capacity: { storage } });
   const cases: [string, PersistentVolumeClaim, PersistentVolume[], string | undefined][] = [
     [
@@ -210,18 +209,28 @@ describe("of several volumes", () => {
       "c",
     ],
     [
-      "the one with the fewest modes",
+      "the one with the fewest access modes",
       makeClaim(),
       [makeVolume("a", { accessModes: ["ReadWriteOnce", "ReadOnlyMany"] }), sized("b", "9Gi")],
       "b",
     ],
-    ["none without the mode", makeClaim({ accessModes: ["ReadWriteMany"] }), [makeVolume("a")], undefined],
-    ["none of another kind", makeClaim({ volumeMode: "Block" }), [makeVolume("a")], undefined],
-    ["none of another class", makeClaim(), [makeVolume("a", { storageClassName: "fast" })], undefined],
-    ["none that goes", makeClaim(), [makeVolume("a", {}, { deletionTimestamp: "x" })], undefined],
-    ["none that was used", makeClaim(), [{ ...makeVolume("a"), status: { phase: "Released" } }], undefined],
     [
-      "the one that is selected",
+      "none without the access mode",
+      makeClaim({ accessModes: ["ReadWriteMany"] }),
+      [makeVolume("a")],
+      undefined,
+    ],
+    ["none of another volume mode", makeClaim({ volumeMode: "Block" }), [makeVolume("a")], undefined],
+    ["none of another class", makeClaim(), [makeVolume("a", { storageClassName: "fast" })], undefined],
+    ["none that is being deleted", makeClaim(), [makeVolume("a", {}, { deletionTimestamp: "x" })], undefined],
+    [
+      "none that was released",
+      makeClaim(),
+      [{ ...makeVolume("a"), status: { phase: "Released" } }],
+      undefined,
+    ],
+    [
+      "one that matches the selector",
       makeClaim({ selector: { matchLabels: { tier: "gold" } } }),
       [makeVolume("a"), makeVolume("b", {}, { labels: { tier: "gold" } })],
       "b",

@@ -1,41 +1,44 @@
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/meta/objects.ts";
+import { compareQuantities } from "../../api/meta/quantity.ts";
+import { labelSelectorOf, matchesLabels } from "../../api/meta/selector.ts";
 import {
   bindCompletedAnnotation,
   boundByControllerAnnotation,
   classOf,
   isHeldFor,
   namedClassOf,
+  offersModes,
   selectedNodeAnnotation,
-} from "../../api/volume-binding.ts";
-import type { EventToRecord } from "../../client/event-recorder.ts";
-import { defaultClassOf } from "./default-class.ts";
-import { findVolume, whyNot } from "./match-volume.ts";
-import { annotationOf, heldKeyOf } from "./volume-facts.ts";
+  sizeOf,
+  whyUnfit,
+} from "../../api/pod/volume-binding.ts";
+import type { EventToRecord } from "../../client/events/event-recorder.ts";
+import { annotationOf, defaultClassOf, heldKeyOf } from "./storage-objects.ts";
 
 export interface ClaimFacts {
   readonly claim: PersistentVolumeClaim;
   volume(name: string): PersistentVolume | undefined;
   readonly volumes: Iterable<PersistentVolume>;
   readonly classes: readonly StorageClass[];
-  /** Names of pods that use it and have no node yet. */
+  /** Names of unscheduled pods that use the claim. */
   waitingPods(): readonly string[];
 }
 
 export type ClaimPlan =
   | { readonly kind: "none" }
-  /** It and the volume belong together: both sides are to say so. */
+  /** The claim and the volume belong together: both sides of the binding are written. */
   | { readonly kind: "bind"; readonly volume: PersistentVolume }
   | { readonly kind: "phase"; readonly phase: "Pending" | "Lost"; readonly event?: EventToRecord }
   | { readonly kind: "assignClass"; readonly className: string }
-  /** Somebody has to make a volume for it. */
+  /** A volume has to be provisioned for the claim. */
   | { readonly kind: "provision"; readonly storageClass: StorageClass }
-  /** What cannot be, and must be looked at by somebody. */
+  /** An invalid state that needs an administrator. */
   | { readonly kind: "fail"; readonly event: EventToRecord; readonly message: string };
 
 export function decideClaim(facts: ClaimFacts): ClaimPlan {
   const { claim } = facts;
   if (annotationOf(claim, bindCompletedAnnotation) !== undefined) return decideBound(facts);
-  // Whoever deletes a claim does not want a volume for it any more.
+  // A claim that is being deleted needs no volume.
   if (claim.metadata.deletionTimestamp) return { kind: "none" };
   return claim.spec?.volumeName ? decideNamed(facts, claim.spec.volumeName) : decideUnbound(facts);
 }
@@ -55,12 +58,12 @@ function decideBound({ claim, volume }: ClaimFacts): ClaimPlan {
   return lost("ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly");
 }
 
-/** The claim says which volume it wants. */
+/** Decides for a claim with spec.volumeName. */
 function decideNamed({ claim, volume }: ClaimFacts, name: string): ClaimPlan {
   const own = volume(name);
   if (!own) return { kind: "phase", phase: "Pending" };
   if (!own.spec?.claimRef) {
-    const problem = whyNot(own, claim);
+    const problem = bindingProblem(own, claim);
     if (!problem) return { kind: "bind", volume: own };
     const message = `Cannot bind to requested volume "${name}": ${problem}`;
     return { kind: "phase", phase: "Pending", event: { type: "Warning", reason: "VolumeMismatch", message } };
@@ -117,4 +120,43 @@ function waitingEvent(pods: readonly string[]): EventToRecord {
 
 function lost(reason: string, message: string): ClaimPlan {
   return { kind: "phase", phase: "Lost", event: { type: "Warning", reason, message } };
+}
+
+/**
+ * Finds the volume that is reserved for a claim, else the smallest available one with the fewest access modes. With
+ * WaitForFirstConsumer the scheduler chooses, and only a reserved volume is returned.
+ */
+export function findVolume(
+  claim: PersistentVolumeClaim,
+  volumes: Iterable<PersistentVolume>,
+  { heldOnly }: { heldOnly: boolean },
+): PersistentVolume | undefined {
+  let best: PersistentVolume | undefined;
+  for (const volume of volumes) {
+    if (volume.spec?.claimRef ? !isHeldFor(volume, claim) : heldOnly) continue;
+    if (volume.metadata.deletionTimestamp || whyUnfit(volume, claim)) continue;
+    if (volume.spec?.claimRef) return volume;
+    if (isFree(volume, claim) && (!best || isBetter(volume, best))) best = volume;
+  }
+  return best;
+}
+
+/** Why a volume cannot be bound to a claim that names it. */
+function bindingProblem(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
+  if (volume.metadata.deletionTimestamp) return `the volume is marked for deletion "${volume.metadata.name}"`;
+  if (classOf(volume) !== classOf(claim)) return "storageClassName does not match";
+  return whyUnfit(volume, claim) ?? (offersModes(volume, claim) ? undefined : "incompatible accessMode");
+}
+
+function isFree(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  if (volume.status?.phase !== "Available") return false;
+  const selector = labelSelectorOf(claim.spec?.selector);
+  if (selector && !matchesLabels(selector, volume.metadata.labels)) return false;
+  return classOf(volume) === classOf(claim) && offersModes(volume, claim);
+}
+
+function isBetter(volume: PersistentVolume, than: PersistentVolume): boolean {
+  const modes = (each: PersistentVolume) => each.spec?.accessModes?.length ?? 0;
+  if (modes(volume) !== modes(than)) return modes(volume) < modes(than);
+  return compareQuantities(sizeOf(volume), sizeOf(than)) < 0;
 }

@@ -1,54 +1,54 @@
 import { describe, expect, test } from "vitest";
-import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "../../api/objects.ts";
-import { holdFor } from "../../api/volume-binding.ts";
-import { claimBoundTo, claimInPhase, volumeInPhase, volumeLetGo } from "./bound-objects.ts";
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "../../api/meta/objects.ts";
+import { holdFor } from "../../api/pod/volume-binding.ts";
 import { decideReclaim, decideVolume } from "./decide-volume.ts";
-import { standardClass } from "./default-class.ts";
-import { makeLocalVolume, ownDirectoryOf, whyNotLocal } from "./local-volume.ts";
+import { localVolumeProblem, makeLocalVolume, ownDirectoryOf } from "./local-provisioner.ts";
 import { decideClaimProtection, decideVolumeProtection, type Protection } from "./protection.ts";
+import {
+  claimBoundTo,
+  claimInPhase,
+  standardClass,
+  unboundVolume,
+  volumeInPhase,
+} from "./storage-objects.ts";
 import { heldForData, makeBoundClaim, makeClaim, makeClass, makeVolume } from "./volumes.fixture.ts";
 
 const provisioned = (by: string) => ({ annotations: { "pv.kubernetes.io/provisioned-by": by } });
 const byController = { annotations: { "pv.kubernetes.io/bound-by-controller": "yes" } };
 const disposable = { persistentVolumeReclaimPolicy: "Delete" };
 
-describe("a volume", () => {
+describe("decideVolume for a volume", () => {
   const cases: [string, PersistentVolume, PersistentVolumeClaim | undefined, object][] = [
-    ["nobody holds is free", makeVolume("a"), undefined, { kind: "phase", phase: "Available" }],
+    ["without claimRef", makeVolume("a"), undefined, { kind: "phase", phase: "Available" }],
     [
-      "a person holds for a claim to come is free",
+      "reserved for a claim that does not exist yet",
       makeVolume("a", { claimRef: { namespace: "default", name: "data" } }),
       undefined,
       { kind: "phase", phase: "Available" },
     ],
-    ["whose claim is gone is released", makeVolume("a", heldForData), undefined, { kind: "release" }],
+    ["whose claim is gone", makeVolume("a", heldForData), undefined, { kind: "release" }],
     [
-      "whose claim is another one of that name is released",
+      "whose claim was replaced by another of that name",
       makeVolume("a", heldForData),
       makeClaim({}, { uid: "later" }),
       { kind: "release" },
     ],
-    ["whose claim does not know wakes it", makeVolume("a", heldForData), makeClaim(), { kind: "wakeClaim" }],
+    ["whose claim is not bound yet", makeVolume("a", heldForData), makeClaim(), { kind: "requeueClaim" }],
     [
-      "of another mode does not fit",
+      "of another volume mode",
       makeVolume("a", heldForData),
       makeClaim({ volumeMode: "Block" }),
       { kind: "mismatch" },
     ],
     [
-      "whose claim names it is bound",
+      "whose claim names it",
       makeVolume("a", heldForData),
       makeBoundClaim("a"),
       { kind: "phase", phase: "Bound" },
     ],
+    ["whose claim has another volume", makeVolume("a", heldForData), makeBoundClaim("b"), { kind: "unbind" }],
     [
-      "whose claim has another is let go",
-      makeVolume("a", heldForData),
-      makeBoundClaim("b"),
-      { kind: "letGo" },
-    ],
-    [
-      "that was made for a claim that has another is released",
+      "provisioned for a claim that has another volume",
       makeVolume("a", { ...heldForData, ...disposable }, provisioned("x")),
       makeBoundClaim("b"),
       { kind: "release" },
@@ -59,28 +59,28 @@ describe("a volume", () => {
   });
 });
 
-describe("data that nobody claims", () => {
+describe("decideReclaim for a released volume", () => {
   const cases: [string, PersistentVolume, string][] = [
     ["stays", makeVolume("a"), "leave"],
     [
-      "of the local provisioner goes",
+      "of the local provisioner",
       makeVolume("a", disposable, provisioned("kindling.dev/local")),
       "removeLocal",
     ],
+    ["of an external provisioner", makeVolume("a", disposable, provisioned("example.com/disks")), "leave"],
     [
-      "of other provisioners is theirs",
-      makeVolume("a", disposable, provisioned("example.com/disks")),
-      "leave",
-    ],
-    [
-      "of a CSI driver is its",
+      "of a CSI driver",
       makeVolume("a", { ...disposable, hostPath: undefined, csi: { driver: "d", volumeHandle: "h" } }),
       "leave",
     ],
-    ["of a person's directory cannot be deleted here", makeVolume("a", disposable), "VolumeFailedDelete"],
-    ["is not recycled", makeVolume("a", { persistentVolumeReclaimPolicy: "Recycle" }), "VolumeFailedRecycle"],
+    ["with a hostPath that was not provisioned", makeVolume("a", disposable), "VolumeFailedDelete"],
     [
-      "of an unknown policy is left",
+      "with policy Recycle",
+      makeVolume("a", { persistentVolumeReclaimPolicy: "Recycle" }),
+      "VolumeFailedRecycle",
+    ],
+    [
+      "with an unknown policy",
       makeVolume("a", { persistentVolumeReclaimPolicy: "?" }),
       "VolumeUnknownReclaimPolicy",
     ],
@@ -91,7 +91,7 @@ describe("data that nobody claims", () => {
   });
 });
 
-describe("protection", () => {
+describe("protection finalizer", () => {
   const pod = (claimName: string, nodeName?: string) =>
     ({
       metadata: { namespace: "default" },
@@ -99,18 +99,18 @@ describe("protection", () => {
     }) as Pod;
   const finalizers = ["kubernetes.io/pvc-protection"];
   const cases: [string, Partial<PersistentVolumeClaim["metadata"]>, Pod[], Protection][] = [
-    ["is given", {}, [], "add"],
-    ["is there", { finalizers }, [], "keep"],
-    ["is taken from one that goes", { finalizers, deletionTimestamp: "x" }, [], "remove"],
+    ["is added", {}, [], "add"],
+    ["exists", { finalizers }, [], "keep"],
+    ["is removed on deletion", { finalizers, deletionTimestamp: "x" }, [], "remove"],
     ["is kept while a pod uses it", { finalizers, deletionTimestamp: "x" }, [pod("data", "node-1")], "keep"],
-    ["is not kept for a pod without a node", { finalizers, deletionTimestamp: "x" }, [pod("data")], "remove"],
+    ["is removed if the pod has no node", { finalizers, deletionTimestamp: "x" }, [pod("data")], "remove"],
     [
-      "is not kept for a pod of another claim",
+      "is removed if a pod uses another claim",
       { finalizers, deletionTimestamp: "x" },
       [pod("other", "n")],
       "remove",
     ],
-    ["is not given to one that goes", { deletionTimestamp: "x" }, [], "keep"],
+    ["is not added on deletion", { deletionTimestamp: "x" }, [], "keep"],
   ];
   test.each(cases)("of a claim %s", (_, metadata, pods, expected) => {
     expect(decideClaimProtection(makeClaim({}, metadata), pods)).toBe(expected);
@@ -127,7 +127,7 @@ describe("protection", () => {
 });
 
 describe("binding", () => {
-  test("is four writes, and none when it is done", () => {
+  test("takes four writes, and none when it is complete", () => {
     const held = holdFor(makeVolume("a"), makeClaim());
     expect(held).toMatchObject({ spec: heldForData, metadata: byController });
     const volume = volumeInPhase(held, "Bound");
@@ -148,18 +148,18 @@ describe("binding", () => {
     expect(claimInPhase(claim, "Bound", volume)).toBe(claim);
     expect(claimInPhase(claim, "Lost").status).toEqual({ phase: "Lost" });
   });
-  test("that a person began is not taken for ours", () => {
+  test("does not mark a binding by name as made by the controller", () => {
     const held = holdFor(makeVolume("a", { claimRef: { namespace: "default", name: "data" } }), makeClaim());
     expect(held.metadata.annotations).toBeUndefined();
     expect(held.spec?.claimRef?.uid).toBe("c1a1");
-    expect(volumeLetGo(held).spec?.claimRef).toMatchObject({ name: "data" });
-    expect(volumeLetGo(held).spec?.claimRef?.uid).toBeUndefined();
+    expect(unboundVolume(held).spec?.claimRef).toMatchObject({ name: "data" });
+    expect(unboundVolume(held).spec?.claimRef?.uid).toBeUndefined();
     expect(claimBoundTo(makeClaim({ volumeName: "a" }), held).metadata.annotations).toEqual({
       "pv.kubernetes.io/bind-completed": "yes",
     });
   });
-  test("that is undone leaves nothing behind", () => {
-    const free = volumeLetGo(holdFor(makeVolume("a"), makeClaim()));
+  test("is removed completely", () => {
+    const free = unboundVolume(holdFor(makeVolume("a"), makeClaim()));
     expect(free.spec?.claimRef).toBeUndefined();
     expect(free.metadata.annotations).toEqual({});
   });
@@ -200,10 +200,13 @@ describe("a local volume", () => {
 
   const hostile: [string, PersistentVolume][] = [
     ["another path", { ...volume, spec: { ...volume.spec, hostPath: { path: "/etc" } } }],
-    ["a way out", { ...volume, spec: { ...volume.spec, hostPath: { path: "/data/pvc-c1a1/../x" } } }],
-    ["all of them", { ...volume, metadata: { name: "" }, spec: { hostPath: { path: "/data" } } }],
     [
-      "a name of its own",
+      "a path that leaves its directory",
+      { ...volume, spec: { ...volume.spec, hostPath: { path: "/data/pvc-c1a1/../x" } } },
+    ],
+    ["the parent directory", { ...volume, metadata: { name: "" }, spec: { hostPath: { path: "/data" } } }],
+    [
+      "a name that was not generated",
       { ...volume, metadata: { name: "mine" }, spec: { hostPath: { path: "/data/mine" } } },
     ],
     ["no path", { ...volume, spec: {} }],
@@ -211,27 +214,31 @@ describe("a local volume", () => {
   test("has a directory that may be removed", () => {
     expect(ownDirectoryOf(volume, "/data")).toBe("/data/pvc-c1a1");
   });
-  test.each(hostile)("with %s has none", (_, other) => {
+  test.each(hostile)("with %s has no directory to remove", (_, other) => {
     expect(ownDirectoryOf(other, "/data")).toBeUndefined();
   });
 
   const unfit: [string, PersistentVolumeClaim, RegExp][] = [
     ["blocks", makeClaim({ volumeMode: "Block" }), /volumeMode Filesystem/],
-    ["many writers", makeClaim({ accessModes: ["ReadWriteMany"] }), /ReadWriteOnce and ReadWriteOncePod/],
+    ["ReadWriteMany", makeClaim({ accessModes: ["ReadWriteMany"] }), /ReadWriteOnce and ReadWriteOncePod/],
     ["a selector", makeClaim({ selector: {} }), /spec.selector/],
-    ["a copy", makeClaim({ dataSource: { kind: "PersistentVolumeClaim", name: "x" } }), /spec.dataSource/],
+    [
+      "a data source",
+      makeClaim({ dataSource: { kind: "PersistentVolumeClaim", name: "x" } }),
+      /spec.dataSource/,
+    ],
   ];
-  test.each(unfit)("is not what %s want", (_, claim, expected) => {
-    expect(whyNotLocal(claim, standard)).toMatch(expected);
+  test.each(unfit)("is not provisioned for a claim with %s", (_, claim, expected) => {
+    expect(localVolumeProblem(claim, standard)).toMatch(expected);
   });
-  test("is mounted without options", () => {
-    expect(whyNotLocal(makeClaim(), { ...standard, mountOptions: ["ro"] })).toBe(
+  test("is not provisioned with mount options", () => {
+    expect(localVolumeProblem(makeClaim(), { ...standard, mountOptions: ["ro"] })).toBe(
       'Mount options are not supported by the provisioner but StorageClass "standard" has mount options [ro]',
     );
-    expect(whyNotLocal(makeClaim(), standard)).toBeUndefined();
+    expect(localVolumeProblem(makeClaim(), standard)).toBeUndefined();
   });
 
-  test("has a class, which is the default where there is no other", () => {
+  test("has a StorageClass, which is the default if there is no other", () => {
     expect(standard.metadata.annotations).toEqual({ "storageclass.kubernetes.io/is-default-class": "true" });
     const own = makeClass("own", { metadata: { name: "own", annotations: standard.metadata.annotations } });
     expect(standardClass([own])?.metadata.annotations).toBeUndefined();

@@ -1,39 +1,38 @@
-import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
-import { volumeModeOf } from "../../api/volume-binding.ts";
-import { localProvisioner } from "./default-class.ts";
-import { annotationOf, provisionedByAnnotation } from "./volume-facts.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "../../api/meta/objects.ts";
+import { volumeModeOf } from "../../api/pod/volume-binding.ts";
+import { annotationOf, localProvisioner, provisionedByAnnotation } from "./storage-objects.ts";
 
 export type VolumePlan =
   | { readonly kind: "phase"; readonly phase: "Available" | "Bound" }
-  /** The claim does not know yet. */
-  | { readonly kind: "wakeClaim" }
-  /** It fits so little that they cannot come together. */
+  /** The claim is not bound yet and has to be synced. */
+  | { readonly kind: "requeueClaim" }
+  /** The volume and the claim are incompatible. */
   | { readonly kind: "mismatch" }
-  /** Its claim is gone, or has another one. */
+  /** The claim is gone or has another volume. */
   | { readonly kind: "release" }
-  | { readonly kind: "letGo" };
+  | { readonly kind: "unbind" };
 
-/** What becomes of a volume, given the claim that it is held for; undefined for one that is gone. */
+/** Decides for a volume and its claim, which is undefined if it does not exist. */
 export function decideVolume(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): VolumePlan {
   const holder = volume.spec?.claimRef;
   if (!holder?.uid) return { kind: "phase", phase: "Available" };
   if (claim?.metadata.uid !== holder.uid) return { kind: "release" };
   const { volumeName } = claim.spec ?? {};
   if (!volumeName)
-    return volumeModeOf(claim) === volumeModeOf(volume) ? { kind: "wakeClaim" } : { kind: "mismatch" };
+    return volumeModeOf(claim) === volumeModeOf(volume) ? { kind: "requeueClaim" } : { kind: "mismatch" };
   if (volumeName === volume.metadata.name) return { kind: "phase", phase: "Bound" };
   const isProvisioned = annotationOf(volume, provisionedByAnnotation) !== undefined;
   const isDisposable = isProvisioned && volume.spec?.persistentVolumeReclaimPolicy === "Delete";
-  return { kind: isDisposable ? "release" : "letGo" };
+  return { kind: isDisposable ? "release" : "unbind" };
 }
 
 export type Reclaim =
-  /** Nobody touches it, or somebody else does. */
+  /** The data is kept, or another provisioner is responsible for it. */
   | { readonly kind: "leave" }
   | { readonly kind: "removeLocal" }
   | { readonly kind: "fail"; readonly reason: string; readonly message: string };
 
-/** What becomes of the data on a volume that was released. */
+/** Decides what to do with the data of a released volume. */
 export function decideReclaim(volume: PersistentVolume): Reclaim {
   const { name } = volume.metadata;
   switch (volume.spec?.persistentVolumeReclaimPolicy) {

@@ -1,27 +1,28 @@
-import type { PersistentVolume, PersistentVolumeClaim } from "../../api/objects.ts";
-import { hasEnded } from "../../api/pod-phase.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
-import { createRecentMap } from "../../client/recent-map.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../../client/status-errors.ts";
-import type { WorkQueue } from "../../client/work-queue.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "../../api/meta/objects.ts";
+import { hasEnded } from "../../api/pod/pod-state.ts";
+import { bindCompletedAnnotation } from "../../api/pod/volume-binding.ts";
+import type { EventRecorder } from "../../client/events/event-recorder.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import type { WorkQueue } from "../../client/queue/work-queue.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../client/transport/status-errors.ts";
+import { createLruMap } from "../../lib/lru-map.ts";
+import type { Informers } from "../shared/informers.ts";
+import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
 import { actOnClaim } from "./act-on-claim.ts";
 import { actOnVolume } from "./act-on-volume.ts";
 import { decideClaim } from "./decide-claim.ts";
 import { decideVolume } from "./decide-volume.ts";
-import { standardClass } from "./default-class.ts";
 import { createLocalProvisioner } from "./local-provisioner.ts";
-import { protectClaim, protectVolume } from "./protect-storage.ts";
-import { claimNamesOf, heldKeyOf } from "./volume-facts.ts";
-import { watchStorage } from "./watch-storage.ts";
+import { protectClaim, protectVolume } from "./protection.ts";
+import { annotationOf, claimNamesOf, heldKeyOf, standardClass } from "./storage-objects.ts";
 
-/** Two sides of one binding are written from two keys: who comes second looks again soon. */
-const conflictMs = 50;
-const rememberedClaims = 10_000;
+/** Requeue delay after a conflict: both sides of a binding are written from different keys. */
+const conflictRequeueMs = 50;
+const maxRememberedClaims = 10_000;
 
 type Keys = Pick<WorkQueue, "add">;
 
-/** Brings claims and volumes together, protects both while they are used, and makes volumes on this machine. */
+/** Binds claims and volumes, protects both while they are in use and provisions local volumes until the signal aborts. */
 export async function runPersistentVolumeController(
   context: ControllerContext,
   signal: AbortSignal,
@@ -36,30 +37,30 @@ export async function runPersistentVolumeController(
   const local =
     localVolumes &&
     createLocalProvisioner({ client, recorder, nodes, volumes, directory: localVolumes.directory });
-  /** A claim that waits says so once, however often it is looked at. */
-  const said = createRecentMap<string>(rememberedClaims);
-  const oncePerClaim: EventRecorder = {
+  /** Last event message by claim uid, so that a waiting claim does not get the same event on every sync. */
+  const lastMessages = createLruMap<string>(maxRememberedClaims);
+  const deduplicatingRecorder: EventRecorder = {
     record(claim, event) {
       const { uid = "" } = claim.metadata;
-      if (said.get(uid) === event.message) return;
-      said.set(uid, event.message);
+      if (lastMessages.get(uid) === event.message) return;
+      lastMessages.set(uid, event.message);
       recorder.record(claim, event);
     },
   };
   let keys: Keys | undefined;
 
-  const podsNear = (namespace = "") => pods.byIndex("namespace", namespace);
-  const wakeClaim = (key: string) => keys?.add(`claim:${key}`);
-  const wakeVolume = (name = "") => keys?.add(`volume:${name}`);
+  const podsIn = (namespace = "") => pods.byIndex("namespace", namespace);
+  const requeueClaim = (key: string) => keys?.add(`claim:${key}`);
+  const requeueVolume = (name = "") => keys?.add(`volume:${name}`);
 
   async function reconcileClaim(key: string): Promise<void> {
     const seen = claims.get(key);
     if (!seen) return;
     const { namespace, name = "" } = seen.metadata;
-    const claim = await protectClaim(client, seen, { podsNear: podsNear(namespace), signal });
+    const claim = await protectClaim(client, seen, { pods: podsIn(namespace), signal });
     if (!claim) return;
     const waitingPods = () =>
-      podsNear(namespace)
+      podsIn(namespace)
         .filter((pod) => !pod.spec?.nodeName && !hasEnded(pod) && claimNamesOf(pod).includes(name))
         .map(({ metadata }) => metadata.name ?? "");
     const plan = decideClaim({
@@ -69,15 +70,15 @@ export async function runPersistentVolumeController(
       classes: [...classes.list()],
       waitingPods,
     });
-    await actOnClaim({ client, recorder: oncePerClaim, local }, { claim, plan, signal });
+    await actOnClaim({ client, recorder: deduplicatingRecorder, local }, { claim, plan, signal });
   }
 
-  /** The claim that a volume is held for. What the informers miss is asked for before a volume is given up. */
+  /** Claim of a volume. Before a volume is released, a claim that the informer lacks is requested from the API. */
   async function claimOf(volume: PersistentVolume): Promise<PersistentVolumeClaim | undefined> {
     const { namespace, name = "", uid } = volume.spec?.claimRef ?? {};
     const seen = claims.get(heldKeyOf(volume));
-    const isGivenUp = volume.status?.phase === "Released" || volume.status?.phase === "Failed";
-    if (!uid || seen?.metadata.uid === uid || (isGivenUp && !seen)) return seen;
+    const isReleased = volume.status?.phase === "Released" || volume.status?.phase === "Failed";
+    if (!uid || seen?.metadata.uid === uid || (isReleased && !seen)) return seen;
     try {
       return await client.get("persistentvolumeclaims", { namespace, name }, { signal });
     } catch (error) {
@@ -92,12 +93,12 @@ export async function runPersistentVolumeController(
     if (!volume) return;
     const claim = await claimOf(volume);
     const plan = decideVolume(volume, claim);
-    if (plan.kind === "wakeClaim") {
-      wakeClaim(heldKeyOf(volume));
+    if (plan.kind === "requeueClaim") {
+      requeueClaim(heldKeyOf(volume));
       return;
     }
     const isUsed = ({ spec }: PersistentVolume) =>
-      podsNear(spec?.claimRef?.namespace).some(
+      podsIn(spec?.claimRef?.namespace).some(
         (pod) => pod.spec?.nodeName && claimNamesOf(pod).includes(spec?.claimRef?.name ?? ""),
       );
     await actOnVolume({ client, recorder, local, isUsed }, { volume, claim, plan, signal });
@@ -120,7 +121,7 @@ export async function runPersistentVolumeController(
       }
     } catch (error) {
       if (isNotFound(error)) return undefined;
-      if (isConflict(error)) return { againAfterMs: conflictMs };
+      if (isConflict(error)) return { requeueAfterMs: conflictRequeueMs };
       throw error;
     }
   }
@@ -138,8 +139,62 @@ export async function runPersistentVolumeController(
   function watch(queue: Keys): void {
     keys = queue;
     if (localVolumes) queue.add("class:standard");
-    watchStorage(informers, { wakeClaim, wakeVolume });
+    watchStorage(informers, { requeueClaim, requeueVolume });
   }
 
   await runController(context, { name: "persistent-volume", concurrency: 10, watch, reconcile }, signal);
+}
+
+interface Requeues {
+  /** Takes `namespace/name`. */
+  requeueClaim(key: string): void;
+  requeueVolume(name: string | undefined): void;
+}
+
+/** Requeues the claims and volumes that are affected by a change of a claim, volume, class or pod. */
+function watchStorage(informers: Informers, { requeueClaim, requeueVolume }: Requeues): void {
+  const claims = informers.of("persistentvolumeclaims");
+  const volumes = informers.of("persistentvolumes");
+
+  claims.onChange(({ kind, object }) => {
+    if (kind !== "deleted") requeueClaim(keyOf(object));
+    if (object.spec?.volumeName) requeueVolume(object.spec.volumeName);
+    else if (kind === "deleted") requeueVolumesOf(keyOf(object));
+  });
+
+  volumes.onChange((change) => {
+    const { kind, object } = change;
+    if (kind !== "deleted") requeueVolume(object.metadata.name);
+    if (object.spec?.claimRef) requeueClaim(heldKeyOf(object));
+    const isFree = kind !== "deleted" && object.status?.phase === "Available";
+    if (isFree && !(kind === "changed" && change.previous.status?.phase === "Available"))
+      requeueUnboundClaims();
+  });
+
+  informers.of("storageclasses").onChange(({ kind }) => {
+    if (kind !== "deleted") requeueUnboundClaims();
+  });
+
+  informers.of("pods").onChange(({ kind, object }) => {
+    const { namespace } = object.metadata;
+    for (const name of claimNamesOf(object)) {
+      const claim = claims.get(`${namespace}/${name}`);
+      // Unbound claims wait for a pod to be created, deleted claims for it to be deleted.
+      const isWaiting = kind === "added" && claim && !claim.spec?.volumeName;
+      if (isWaiting || (kind === "deleted" && claim?.metadata.deletionTimestamp)) {
+        requeueClaim(`${namespace}/${name}`);
+      }
+      if (kind === "deleted" && !claim) requeueVolumesOf(`${namespace}/${name}`);
+    }
+  });
+
+  function requeueUnboundClaims(): void {
+    for (const claim of claims.list()) {
+      if (annotationOf(claim, bindCompletedAnnotation) === undefined) requeueClaim(keyOf(claim));
+    }
+  }
+
+  function requeueVolumesOf(claim: string): void {
+    for (const volume of volumes.list()) if (heldKeyOf(volume) === claim) requeueVolume(volume.metadata.name);
+  }
 }

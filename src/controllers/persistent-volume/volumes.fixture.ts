@@ -1,5 +1,5 @@
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/objects.ts";
-import { bindCompletedAnnotation } from "../../api/volume-binding.ts";
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../api/meta/objects.ts";
+import { bindCompletedAnnotation } from "../../api/pod/volume-binding.ts";
 
 type ClaimSpec = NonNullable<PersistentVolumeClaim["spec"]>;
 type VolumeSpec = NonNullable<PersistentVolume["spec"]>;
@@ -46,7 +46,7 @@ export function makeVolume(
   };
 }
 
-/** What a volume says of the claim of `makeClaim`. */
+/** Binding to the claim of `makeClaim`. */
 export const heldForData = { claimRef: { namespace: "default", name: "data", uid: "c1a1" } };
 
 export function makeClass(name: string, parts: Partial<StorageClass> = {}): StorageClass {

@@ -1,13 +1,13 @@
-import { controllerReference } from "../../api/controller-reference.ts";
-import type { Pod, ReplicaSet } from "../../api/objects.ts";
-import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
-import type { Expectations } from "../../client/expectations.ts";
-import { keyOf } from "../../client/object-key.ts";
-import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/status-errors.ts";
+import { controllerReference } from "../../api/meta/object-facts.ts";
+import type { Pod, ReplicaSet } from "../../api/meta/objects.ts";
+import type { Client } from "../../client/api/client.ts";
+import type { EventRecorder } from "../../client/events/event-recorder.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import type { Expectations } from "../../client/queue/expectations.ts";
+import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/transport/status-errors.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { slowStart } from "../slow-start.ts";
-import type { ReplicasPlan } from "./decide-replicas.ts";
+import { slowStart } from "../shared/slow-start.ts";
+import type { ReplicasPlan } from "./decide-replica-set.ts";
 
 interface Deps {
   readonly client: Pick<Client, "create" | "delete">;
@@ -15,7 +15,7 @@ interface Deps {
   readonly expectations: Expectations;
 }
 
-/** Creates or deletes pods; fails with the first of what went wrong, after all that were tried have ended. */
+/** Creates or deletes pods. Rejects with the first failure after all attempts have finished. */
 export async function actOnReplicas(
   deps: Deps,
   { set, plan }: { readonly set: ReplicaSet; readonly plan: ReplicasPlan },
@@ -69,7 +69,7 @@ async function deletePods(
   const results = await Promise.allSettled(
     pods.map(async ({ metadata: { namespace, name = "", uid = "" } }) => {
       try {
-        // This one, and not another that has taken its place meanwhile.
+        // The uid protects another pod that has taken this name.
         await client.delete("pods", { namespace, name }, { preconditions: { uid }, signal });
         recorder.record(set, { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${name}` });
       } catch (error) {

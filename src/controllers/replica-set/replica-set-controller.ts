@@ -1,22 +1,18 @@
-import { controllerOf } from "../../api/controller-reference.ts";
-import type { Pod, ReplicaSet } from "../../api/objects.ts";
-import { hasEnded } from "../../api/pod-phase.ts";
-import { createExpectations } from "../../client/expectations.ts";
-import type { Change } from "../../client/informer.ts";
-import { keyOf } from "../../client/object-key.ts";
-import { isConflict } from "../../client/status-errors.ts";
-import type { WorkQueue } from "../../client/work-queue.ts";
-import { claimObjects, decideClaim } from "../claim-objects.ts";
-import { orphanedIn } from "../informers.ts";
-import { ownerOf } from "../owner-of.ts";
-import { isTerminating } from "../pod-state.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { selects } from "../selects.ts";
+import { controllerOf } from "../../api/meta/object-facts.ts";
+import type { Pod, ReplicaSet } from "../../api/meta/objects.ts";
+import { hasEnded, isTerminating } from "../../api/pod/pod-state.ts";
+import type { Change } from "../../client/informers/informer.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import { createExpectations } from "../../client/queue/expectations.ts";
+import type { WorkQueue } from "../../client/queue/work-queue.ts";
+import { isConflict } from "../../client/transport/status-errors.ts";
+import { orphanedIn } from "../shared/informers.ts";
+import { claimObjects, decideClaim, ownerOf, selects } from "../shared/ownership.ts";
+import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
 import { actOnReplicas } from "./act-on-replicas.ts";
-import { decideReplicas } from "./decide-replicas.ts";
-import { decideStatus } from "./decide-status.ts";
+import { decideReplicas, decideStatus } from "./decide-replica-set.ts";
 
-/** Keeps as many pods as ReplicaSets ask for, until the signal aborts. */
+/** Runs the ReplicaSet controller until the signal aborts. */
 export function runReplicaSetController(context: ControllerContext, signal: AbortSignal): Promise<void> {
   const { client, clock, informers } = context;
   const recorder = context.recorder("replicaset-controller");
@@ -26,12 +22,12 @@ export function runReplicaSetController(context: ControllerContext, signal: Abor
 
   function watch(queue: Pick<WorkQueue, "add">): void {
     sets.onChange(({ kind, object }) => {
-      // Another set of that name starts anew.
+      // A new ReplicaSet of the same name starts without expectations.
       if (kind === "deleted") expectations.forget(keyOf(object));
       queue.add(keyOf(object));
     });
     pods.onChange((change) => {
-      for (const pod of concerned(change)) {
+      for (const pod of affectedPods(change)) {
         for (const set of setsOf(pod)) {
           observe(keyOf(set), change);
           queue.add(keyOf(set));
@@ -51,7 +47,7 @@ export function runReplicaSetController(context: ControllerContext, signal: Abor
   function observe(key: string, { kind, object }: Change<Pod>): void {
     const gone = kind === "deleted" || isTerminating(object);
     if (gone) expectations.deletionObserved(key, object.metadata.uid ?? "");
-    // One that comes to be seen only when it goes already was created all the same.
+    // A pod that is first observed while it terminates was created nevertheless.
     if (kind === "added" && controllerOf(object)) expectations.creationObserved(key);
   }
 
@@ -77,7 +73,7 @@ export function runReplicaSetController(context: ControllerContext, signal: Abor
     });
     if (decision.status) await writeStatus({ ...set, status: decision.status });
     if (failure) throw failure;
-    return decision.againAfterMs === undefined ? undefined : { againAfterMs: decision.againAfterMs };
+    return decision.requeueAfterMs === undefined ? undefined : { requeueAfterMs: decision.requeueAfterMs };
   }
 
   async function ownPods(set: ReplicaSet) {
@@ -97,7 +93,7 @@ export function runReplicaSetController(context: ControllerContext, signal: Abor
     return { active, terminating };
   }
 
-  /** Those of all sets of one Deployment, so that a node with many of them gives up some first. */
+  /** Active pods of all ReplicaSets of a Deployment, by which pods on crowded nodes are deleted first. */
   function relatedPods(set: ReplicaSet, own: readonly Pod[]): readonly Pod[] {
     const owner = controllerOf(set);
     if (!owner) return own;
@@ -122,9 +118,9 @@ function isActive(pod: Pod): boolean {
   return !hasEnded(pod) && !isTerminating(pod);
 }
 
-/** A pod that changes hands concerns the one that had it, too. */
-function concerned(change: Change<Pod>): readonly Pod[] {
+/** A changed owner affects the previous owner too. */
+function affectedPods(change: Change<Pod>): readonly Pod[] {
   if (change.kind !== "changed") return [change.object];
-  const changesHands = controllerOf(change.previous)?.uid !== controllerOf(change.object)?.uid;
-  return changesHands ? [change.previous, change.object] : [change.object];
+  const ownerChanged = controllerOf(change.previous)?.uid !== controllerOf(change.object)?.uid;
+  return ownerChanged ? [change.previous, change.object] : [change.object];
 }

@@ -1,13 +1,13 @@
+import type { ConfigMap, Namespace, ServiceAccount } from "../../api/meta/objects.ts";
 import {
   isAlreadyExists,
   isConflict,
   isNamespaceTerminating,
   isNotFound,
-} from "../../client/status-errors.ts";
-import { type ControllerContext, type Reconciled, runController } from "../run-controller.ts";
-import { accountName, type DefaultsAction, decideDefaults, rootCaName } from "./decide-defaults.ts";
+} from "../../client/transport/status-errors.ts";
+import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
 
-/** Keeps the default service account and the CA in every namespace. */
+/** Keeps the default service account and the root CA config map in every namespace until the signal aborts. */
 export async function runServiceAccountController(
   context: ControllerContext,
   signal: AbortSignal,
@@ -38,7 +38,7 @@ export async function runServiceAccountController(
     });
     for (const action of actions) {
       await act(action).catch((error) => {
-        // Somebody was faster, or the namespace goes: its events come here too.
+        // Created concurrently, or the namespace terminates: both changes requeue it.
         if (isAlreadyExists(error) || isConflict(error)) return;
         if (!isNotFound(error) && !isNamespaceTerminating(error)) throw error;
       });
@@ -66,3 +66,55 @@ export async function runServiceAccountController(
     signal,
   );
 }
+
+const rootCaName = "kube-root-ca.crt";
+const accountName = "default";
+
+interface DefaultsFacts {
+  readonly namespace: Namespace | undefined;
+  readonly account: ServiceAccount | undefined;
+  readonly rootCaMap: ConfigMap | undefined;
+  /** CA bundle of the API server. Undefined if it is not published. */
+  readonly rootCa: string | undefined;
+}
+
+type DefaultsAction =
+  | { readonly kind: "createAccount"; readonly account: ServiceAccount }
+  | { readonly kind: "createRootCa"; readonly configMap: ConfigMap }
+  | { readonly kind: "updateRootCa"; readonly configMap: ConfigMap };
+
+/** Decides which default objects of a namespace have to be written. */
+export function decideDefaults({ namespace, account, rootCaMap, rootCa }: DefaultsFacts): DefaultsAction[] {
+  if (!namespace || namespace.metadata.deletionTimestamp || namespace.status?.phase === "Terminating")
+    return [];
+  const home = namespace.metadata.name;
+  const actions: DefaultsAction[] = [];
+  if (!account) {
+    const metadata = { name: accountName, namespace: home };
+    actions.push({ kind: "createAccount", account: { apiVersion: "v1", kind: "ServiceAccount", metadata } });
+  }
+  if (rootCa === undefined) return actions;
+  const data = { "ca.crt": rootCa };
+  if (!rootCaMap) {
+    const metadata = { name: rootCaName, namespace: home, annotations: { [description]: purpose } };
+    actions.push({
+      kind: "createRootCa",
+      configMap: { apiVersion: "v1", kind: "ConfigMap", metadata, data },
+    });
+  } else if (!hasOnlyRootCa(rootCaMap.data, rootCa)) {
+    const annotations = { ...rootCaMap.metadata.annotations, [description]: purpose };
+    const metadata = { ...rootCaMap.metadata, annotations };
+    actions.push({ kind: "updateRootCa", configMap: { ...rootCaMap, metadata, data } });
+  }
+  return actions;
+}
+
+function hasOnlyRootCa(data: ConfigMap["data"] = {}, rootCa: string): boolean {
+  return data["ca.crt"] === rootCa && Object.keys(data).length === 1;
+}
+
+const description = "kubernetes.io/description";
+const purpose =
+  "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the " +
+  "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes " +
+  "clusters.";

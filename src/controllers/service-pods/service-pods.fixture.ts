@@ -1,4 +1,4 @@
-import type { Pod, Service } from "../../api/objects.ts";
+import type { Pod, Service } from "../../api/meta/objects.ts";
 
 export function makeService(
   spec: Partial<NonNullable<Service["spec"]>> = {},
@@ -22,13 +22,13 @@ interface PodParts {
   readonly ip?: string;
   readonly ips?: readonly string[];
   readonly ready?: boolean;
-  readonly going?: boolean;
+  readonly terminating?: boolean;
   readonly phase?: string;
   readonly spec?: Partial<NonNullable<Pod["spec"]>>;
 }
 
 export function makePod(name: string, parts: PodParts = {}): Pod {
-  const { ip = "10.0.0.1", ips = [ip], ready = true, going = false, phase = "Running", spec } = parts;
+  const { ip = "10.0.0.1", ips = [ip], ready = true, terminating = false, phase = "Running", spec } = parts;
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -37,7 +37,7 @@ export function makePod(name: string, parts: PodParts = {}): Pod {
       namespace: "default",
       uid: name,
       labels: { app: "web" },
-      ...(going && { deletionTimestamp: "2026-01-01T00:00:00Z" }),
+      ...(terminating && { deletionTimestamp: "2026-01-01T00:00:00Z" }),
     },
     spec: { nodeName: "node-1", containers: [{ name: "c" }], ...spec },
     status: {

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 
 export const kinds = ["statefulsets", "pods", "persistentvolumeclaims", "controllerrevisions"] as const;
-export const brokenImages = ["broken:permanent", "broken:healing"];
+export const brokenImages = ["broken:permanent", "broken:transient"];
 const images = ["good:1", "good:2", "good:3", ...brokenImages];
 
-/** How many changes of a kind the first look misses: API servers answer from caches, each as old as it is. */
+/** Number of changes per kind that the first list misses: API servers serve lists from caches of different ages. */
 export type Lag = Readonly<Record<(typeof kinds)[number], number>>;
 
 export type Step =
-  /** All goes well for a while. */
+  /** Rounds without faults. */
   | { readonly kind: "rounds"; readonly count: number }
   | { readonly kind: "restart"; readonly lag: Lag }
   | { readonly kind: "reconcile"; readonly crashAtCall?: number; readonly restartLag: Lag }
@@ -77,7 +77,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("evict" as const), ordinal }) },
 );
 
-/** The set that all this happens to. */
+/** Properties of the set under test. */
 export const shape = fc.record({
   type: fc.constantFrom("RollingUpdate", "EnforcedRollingUpdate", "Recreate"),
   policy: fc.constantFrom("OrderedReady", "Parallel"),

@@ -1,16 +1,16 @@
-import { defaultFeatures } from "../../api/feature-gates.ts";
-import type { StatefulSet } from "../../api/objects.ts";
-import { StatusError } from "../../api/status-error.ts";
+import { defaultFeatures } from "../../api/meta/feature-gates.ts";
+import type { StatefulSet } from "../../api/meta/objects.ts";
+import { StatusError } from "../../api/meta/status-error.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
-import { createJudge } from "./controller-judge.fixture.ts";
 import { brokenImages, kinds, type Lag, type Shape, type Step } from "./controller-steps.fixture.ts";
+import { createInvariantChecker } from "./invariant-checker.fixture.ts";
 import { Crash, createSimulatedApi, type SimulatedViews } from "./simulated-api.fixture.ts";
-import { imageOf, isShown, isWell, setImage, setKey, statusOf } from "./simulated-pod.fixture.ts";
+import { hasReportedFailure, imageOf, isWell, setImage, setKey, statusOf } from "./simulated-pod.fixture.ts";
 import { statefulSetController } from "./stateful-set-controller.ts";
 
 const { signal } = new AbortController();
 
-/** A set, its controller, and the nodes that its pods run on. */
+/** A StatefulSet, its controller, and the nodes that its pods run on. */
 export function createWorld(shape: Shape) {
   const { type, policy, permanentOnly, rollingUpdate } = shape;
   const api = createSimulatedApi();
@@ -37,7 +37,7 @@ export function createWorld(shape: Shape) {
       },
     },
   });
-  const judge = createJudge(shape, api);
+  const checker = createInvariantChecker(shape, api);
   let crashAtCall: number | undefined;
   let calls = 0;
   let views: SimulatedViews;
@@ -45,14 +45,14 @@ export function createWorld(shape: Shape) {
 
   function onCall(call: string, when: "before" | "after"): void {
     calls++;
-    judge[when](call);
+    checker[when](call);
     if (calls === crashAtCall) throw new Crash();
   }
 
   function restart(lag?: Lag): void {
     calls = 0;
     views = api.openViews((resource) => lag?.[resource] ?? 0);
-    judge.restarted(views.informers);
+    checker.restarted(views.informers);
     const context = {
       client: api.client(onCall),
       clock: createManualClock(Date.parse("2026-01-01T00:00:00Z")),
@@ -72,7 +72,7 @@ export function createWorld(shape: Shape) {
     } catch (error) {
       const why = error instanceof Error ? (error.cause ?? error) : error;
       if (why instanceof Crash) restart(lag);
-      // What the API refuses is tried again; all else is a mistake of the controller's.
+      // Rejected requests are retried; any other error is a bug of the controller.
       else if (!(why instanceof StatusError)) throw error;
     }
     crashAtCall = undefined;
@@ -102,7 +102,7 @@ export function createWorld(shape: Shape) {
   restart();
   return {
     api,
-    problems: judge.problems,
+    problems: checker.problems,
     change,
     async take(step: Step): Promise<void> {
       switch (step.kind) {
@@ -129,22 +129,22 @@ export function createWorld(shape: Shape) {
         }
       }
     },
-    /** Until nothing happens any more. */
+    /** Runs rounds until nothing changes. */
     async settle(): Promise<void> {
       for (let rounds = 0; rounds < 60; rounds++) if (!(await round())) return;
     },
   };
 
-  /** Everything is heard of, nodes do what they should, nothing crashes; answers whether anything happened. */
+  /** Delivers all changes, lets nodes act and runs a reconciliation without faults. Returns whether anything changed. */
   async function round(): Promise<boolean> {
     const before = api.writes.length;
-    hearAll();
+    deliverAll();
     await reconcile();
-    hearAll();
+    deliverAll();
     let moved = false;
     for (const pod of api.list("pods")) {
       const podKey = `default/${pod.metadata.name}`;
-      const starts = !isWell(pod) && pod.status?.phase !== "Failed" && !isShown(pod);
+      const starts = !isWell(pod) && pod.status?.phase !== "Failed" && !hasReportedFailure(pod);
       if (pod.metadata.deletionTimestamp) node(podKey, "finish");
       else if (starts) node(podKey, "start");
       else continue;
@@ -153,7 +153,7 @@ export function createWorld(shape: Shape) {
     return moved || api.writes.length > before;
   }
 
-  function hearAll(): void {
+  function deliverAll(): void {
     for (const kind of kinds) views.deliver(kind, Number.POSITIVE_INFINITY);
   }
 }

@@ -1,11 +1,17 @@
-import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
-import { correctedOwners, hasOtherController, hasStaleReference, ownersOfNewClaim } from "./claim-owners.ts";
-import { claimsOf, ordinalOf } from "./pod-identity.ts";
+import { controllerReference } from "../../api/meta/object-facts.ts";
+import type {
+  KubeObject,
+  OwnerReference,
+  PersistentVolumeClaim,
+  Pod,
+  StatefulSet,
+} from "../../api/meta/objects.ts";
+import { claimsOf, isInRange, ordinalOf } from "./pod-identity.ts";
 import type { PodAction, StatefulSetFacts } from "./stateful-set-facts.ts";
 
 type ClaimFacts = Pick<StatefulSetFacts, "set" | "claim">;
 
-/** The claims of a pod that are missing, or what keeps them from being made. */
+/** Actions that create the missing claims of a pod, or fail if a claim cannot be created. */
 export function missingClaims({ set, claim }: ClaimFacts, pod: Pod, verb: "create" | "update"): PodAction[] {
   return neededClaims(set, pod).flatMap((needed): PodAction[] => {
     const { name = "" } = needed.metadata;
@@ -20,7 +26,7 @@ export function missingClaims({ set, claim }: ClaimFacts, pod: Pod, verb: "creat
   });
 }
 
-/** What makes the owners of a pod's claims those that the retention policy wants. */
+/** Actions that set the owners of a pod's claims according to the retention policy. */
 export function claimCorrections({ set, claim }: ClaimFacts, pod: Pod): PodAction[] {
   return neededClaims(set, pod).flatMap((needed): PodAction[] => {
     const existing = claim(needed.metadata.name ?? "");
@@ -33,8 +39,8 @@ export function claimCorrections({ set, claim }: ClaimFacts, pod: Pod): PodActio
 }
 
 /**
- * Whether a claim still belongs to a pod of that name that is gone, and goes with it: a new pod must not be given
- * the volume of one that was scaled away.
+ * Whether a claim still belongs to a deleted pod of that name and is deleted with it: a new pod must not get the volume
+ * of a pod that was scaled down.
  */
 export function hasStaleClaim({ set, claim }: ClaimFacts, pod: Pod): boolean {
   if (set.spec?.persistentVolumeClaimRetentionPolicy?.whenScaled !== "Delete") return false;
@@ -52,4 +58,67 @@ function neededClaims(set: StatefulSet, pod: Pod): readonly PersistentVolumeClai
 function conflict({ metadata: { name } }: PersistentVolumeClaim): PodAction {
   const message = `PersistentVolumeClaim ${name} has a conflicting OwnerReference that acts as a managing controller, the retention policy is ignored for this claim`;
   return { kind: "warn", reason: "ConflictingController", message };
+}
+
+/**
+ * Owner of a claim according to the set's retention policy. A claim without owners is retained.
+ *
+ * | whenScaled | whenDeleted | pod in range | pod scaled down |
+ * |------------|-------------|--------------|-----------------|
+ * | Retain     | Retain      | none         | none            |
+ * | Retain     | Delete      | the set      | the set         |
+ * | Delete     | Retain      | none         | the pod         |
+ * | Delete     | Delete      | the set      | the pod         |
+ */
+function wantedOwner(set: StatefulSet, pod: Pod): KubeObject | undefined {
+  const { whenScaled, whenDeleted } = set.spec?.persistentVolumeClaimRetentionPolicy ?? {};
+  if (whenScaled === "Delete" && !isInRange(set, ordinalOf(pod))) return pod;
+  return whenDeleted === "Delete" ? set : undefined;
+}
+
+/** Owner references of a claim that is created for a pod that does not exist yet. */
+function ownersOfNewClaim(set: StatefulSet, pod: Pod): OwnerReference[] {
+  const owner = wantedOwner(set, pod);
+  return owner ? [controllerReference(owner)] : [];
+}
+
+/** Owner references that the policy requires. Undefined if they are correct or must not be changed. */
+export function correctedOwners(
+  claim: PersistentVolumeClaim,
+  set: StatefulSet,
+  pod: Pod,
+): OwnerReference[] | undefined {
+  const references = claim.metadata.ownerReferences ?? [];
+  // Left by a deleted set or pod: the garbage collector handles it.
+  if (hasStaleReference(claim, set) || hasStaleReference(claim, pod)) return undefined;
+  const ours = references.filter(({ uid }) => uid === set.metadata.uid || uid === pod.metadata.uid);
+  const others = references.filter((reference) => !names(reference, set) && !names(reference, pod));
+  if (hasOtherController(claim, set, pod)) return ours.length > 0 ? others : undefined;
+  const owner = wantedOwner(set, pod);
+  const right = owner
+    ? ours.length === 1 && ours[0]?.uid === owner.metadata.uid && ours[0]?.controller === true
+    : ours.length === 0;
+  return right ? undefined : [...others, ...(owner ? [controllerReference(owner)] : [])];
+}
+
+/** Whether another controller owns the claim. A policy that would delete it is ignored then. */
+export function hasOtherController(claim: PersistentVolumeClaim, set: StatefulSet, pod: Pod): boolean {
+  const { whenScaled, whenDeleted } = set.spec?.persistentVolumeClaimRetentionPolicy ?? {};
+  if (whenScaled !== "Delete" && whenDeleted !== "Delete") return false;
+  return (claim.metadata.ownerReferences ?? []).some((reference) => {
+    for (const owner of [set, pod]) {
+      if (names(reference, owner)) return reference.uid !== owner.metadata.uid;
+    }
+    return reference.controller === true;
+  });
+}
+
+/** Whether a claim refers to an earlier object of the owner's name and kind: a recreated pod is another object. */
+export function hasStaleReference(claim: PersistentVolumeClaim, owner: KubeObject): boolean {
+  const named = claim.metadata.ownerReferences?.find((reference) => names(reference, owner));
+  return named !== undefined && named.uid !== owner.metadata.uid;
+}
+
+function names({ apiVersion, kind, name }: OwnerReference, owner: KubeObject): boolean {
+  return apiVersion === owner.apiVersion && kind === owner.kind && name === owner.metadata.name;
 }

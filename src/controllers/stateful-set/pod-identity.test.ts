@@ -15,7 +15,7 @@ test.each([
   expect(parsePodName(name)).toEqual(expected);
 });
 
-test("a pod has the volumes of its claims in place of those of that name", () => {
+test("replaces volumes of the template with those of claims of the same name", () => {
   const set = makeSet({ claims: true });
   const template = {
     ...update.template,
@@ -38,7 +38,7 @@ test("a pod has the volumes of its claims in place of those of that name", () =>
   });
 });
 
-test("a pod is corrected when its label or its volumes are not its own", () => {
+test("corrects a pod with a wrong label or volume", () => {
   const set = makeSet({ claims: true });
   const pod = makePod(set, "2 new ready");
   expect(correctedPod(set, pod)).toBeUndefined();

@@ -1,6 +1,6 @@
-import { controllerReference } from "../../api/controller-reference.ts";
-import type { PodTemplate } from "../../api/defaults/pod-template.ts";
-import type { PersistentVolumeClaim, Pod, StatefulSet, Volume } from "../../api/objects.ts";
+import { controllerReference } from "../../api/meta/object-facts.ts";
+import type { PersistentVolumeClaim, Pod, StatefulSet, Volume } from "../../api/meta/objects.ts";
+import type { PodTemplate } from "../../api/pod/defaults/pod.ts";
 
 const podNameLabel = "statefulset.kubernetes.io/pod-name";
 const podIndexLabel = "apps.kubernetes.io/pod-index";
@@ -8,11 +8,11 @@ const revisionLabel = "controller-revision-hash";
 
 const maxOrdinal = 2 ** 31 - 1;
 
-/** Of `web-3`, `web` and 3; undefined for a name that no StatefulSet gives. */
+/** Parses `web-3` into `web` and 3. Undefined for a name that no StatefulSet creates. */
 export function parsePodName(
   name: string,
 ): { readonly parent: string; readonly ordinal: number } | undefined {
-  // Not by one expression: that goes back and forth, and thousands of names are read at every look.
+  // A single expression would backtrack, and thousands of names are parsed per sync.
   const dash = name.lastIndexOf("-");
   const digits = name.slice(dash + 1);
   if (dash === -1 || !/^[0-9]+$/.test(digits)) return undefined;
@@ -28,7 +28,7 @@ export function isMemberOf(set: StatefulSet, pod: Pod): boolean {
   return parsePodName(pod.metadata.name ?? "")?.parent === set.metadata.name;
 }
 
-/** First and last ordinal of the pods that a set should have; with no replicas the last one is before the first. */
+/** First and last ordinal of the set's pods. Without replicas, the last is less than the first. */
 export function ordinalsOf({ spec }: StatefulSet): { readonly first: number; readonly last: number } {
   const first = spec?.ordinals?.start ?? 0;
   return { first, last: first + (spec?.replicas ?? 1) - 1 };
@@ -47,7 +47,7 @@ function claimName(set: StatefulSet, template: string, ordinal: number): string 
   return `${template}-${set.metadata.name}-${ordinal}`;
 }
 
-/** The claims of the pod with this ordinal, by the names of their templates. */
+/** Claims of the pod with this ordinal, by template name. */
 export function claimsOf(set: StatefulSet, ordinal: number): ReadonlyMap<string, PersistentVolumeClaim> {
   const claims = new Map<string, PersistentVolumeClaim>();
   for (const template of set.spec?.volumeClaimTemplates ?? []) {
@@ -67,7 +67,7 @@ export function claimsOf(set: StatefulSet, ordinal: number): ReadonlyMap<string,
   return claims;
 }
 
-/** The volumes of the claims, in front of those volumes of the pod that they do not replace. */
+/** Volumes of the claims, followed by the volumes of the pod that they do not replace. */
 function withClaims(set: StatefulSet, ordinal: number, volumes: readonly Volume[]): Volume[] {
   const claims = claimsOf(set, ordinal);
   const claimed = [...claims].map(([name, { metadata }]) => ({
@@ -87,10 +87,16 @@ function hasStorage(set: StatefulSet, pod: Pod): boolean {
 
 export interface Revision {
   readonly name: string;
+  /** Position in the set's history. It grows with every change of the template, also back to an earlier one. */
+  readonly number: number;
   readonly template: PodTemplate;
 }
 
-export function newPod(set: StatefulSet, { name: revision, template }: Revision, ordinal: number): Pod {
+export function newPod(
+  set: StatefulSet,
+  { name: revision, template }: Pick<Revision, "name" | "template">,
+  ordinal: number,
+): Pod {
   const name = `${set.metadata.name}-${ordinal}`;
   const { labels, annotations, finalizers } = template.metadata ?? {};
   const { volumes = [], ...spec } = template.spec ?? { containers: [] };
@@ -121,7 +127,7 @@ export function newPod(set: StatefulSet, { name: revision, template }: Revision,
   };
 }
 
-/** The pod as its identity wants it; undefined where it is so. Who edits a pod's labels does not change who it is. */
+/** The pod with the labels and volumes of its identity. Undefined if they are correct. */
 export function correctedPod(set: StatefulSet, pod: Pod): Pod | undefined {
   const { name = "", labels } = pod.metadata;
   const stored = hasStorage(set, pod);

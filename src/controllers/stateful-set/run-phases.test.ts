@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { StatusError } from "../../api/status-error.ts";
-import type { EventToRecord } from "../../client/event-recorder.ts";
+import { StatusError } from "../../api/meta/status-error.ts";
+import type { EventToRecord } from "../../client/events/event-recorder.ts";
 import { runPhases } from "./run-phases.ts";
 import { createSimulatedApi } from "./simulated-api.fixture.ts";
 import { makeClaim, makePod, makeSet } from "./stateful-set.fixture.ts";
@@ -28,7 +28,7 @@ const planned = (ordinal: number) => {
 };
 const forbidden = new StatusError(403, "Forbidden", "exceeded quota");
 
-describe("events say what upstream's say", () => {
+describe("events equal upstream's", () => {
   test.each<[PodAction, object]>([
     [
       { kind: "createPod", pod: planned(0) },
@@ -87,7 +87,7 @@ describe("events say what upstream's say", () => {
         message: "Create Pod web-0 in StatefulSet web failed error: pvc data-web-0 is being deleted",
       },
     ],
-  ])("when it fails: %j", async (action, expected) => {
+  ])("on failure: %j", async (action, expected) => {
     const { events, run } = start(() => forbidden);
     const { done, failure } = await run([action]);
     expect(done.size).toBe(0);
@@ -96,7 +96,7 @@ describe("events say what upstream's say", () => {
   });
 });
 
-test("a pod that is there already is no event, but a failure: never a second one", async () => {
+test("fails without an event if the pod exists already", async () => {
   const { api, events, run } = start();
   api.put("pods", planned(0));
   expect((await run([{ kind: "createPod", pod: planned(0) }])).failure).toMatchObject({
@@ -105,7 +105,7 @@ test("a pod that is there already is no event, but a failure: never a second one
   expect(events).toEqual([]);
 });
 
-test("a pod that has taken the place of the one to delete stays", async () => {
+test("does not delete a successor of the pod with the same name", async () => {
   const { api, run } = start();
   api.put("pods", { ...planned(0), metadata: { ...planned(0).metadata, uid: "younger" } });
   const { failure } = await run([{ kind: "deletePod", pod: planned(0), why: "updated" }]);
@@ -113,7 +113,7 @@ test("a pod that has taken the place of the one to delete stays", async () => {
   expect(api.get("pods", "default/web-0")?.metadata.deletionTimestamp).toBeUndefined();
 });
 
-test("what comes after a failure is left", async () => {
+test("skips the actions after a failure", async () => {
   const { api, run } = start((call) => (call.includes("web-1") ? forbidden : undefined));
   const actions = [0, 1, 2].map((ordinal): PodAction => ({ kind: "createPod", pod: planned(ordinal) }));
   const { done } = await run(actions);
@@ -121,7 +121,7 @@ test("what comes after a failure is left", async () => {
   expect(api.list("pods")).toHaveLength(1);
 });
 
-test("a burst does not use up what may be said of a set: failures are told of, successes up to a number", async () => {
+test("limits Normal events of a burst so that warnings are still recorded", async () => {
   const { events, run } = start((call) => (call.includes("web-99") ? forbidden : undefined));
   await run(
     Array.from({ length: 100 }, (_, ordinal): PodAction => ({ kind: "createPod", pod: planned(ordinal) })),

@@ -1,9 +1,10 @@
-import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
-import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../../client/status-errors.ts";
+// Clauses: 3541-8
+import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/meta/objects.ts";
+import type { Client } from "../../client/api/client.ts";
+import type { EventRecorder } from "../../client/events/event-recorder.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../client/transport/status-errors.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { slowStart } from "../slow-start.ts";
+import { slowStart } from "../shared/slow-start.ts";
 import type { PodAction, PodActions, StatefulSetPlan } from "./stateful-set-facts.ts";
 
 export interface ActDeps {
@@ -12,28 +13,28 @@ export interface ActDeps {
 }
 
 /**
- * Recorders let so many events about one object through and then few for a long time. Successes beyond this would only
- * be counted up in an event that stands for them all, and failures that come after them would go unheard.
+ * Recorders limit the events per object. Normal events beyond this limit would only increase the count of an aggregated
+ * event, and would exhaust the limit for later warnings.
  */
-const mostSuccesses = 10;
+const maxNormalEvents = 10;
 
-function sparing(recorder: EventRecorder): EventRecorder {
-  let successes = 0;
+function limitNormalEvents(recorder: EventRecorder): EventRecorder {
+  let normalEvents = 0;
   return {
     record(about, event) {
-      if (event.type === "Normal" && ++successes > mostSuccesses) return;
+      if (event.type === "Normal" && ++normalEvents > maxNormalEvents) return;
       recorder.record(about, event);
     },
   };
 }
 
-/** Does what was planned; answers with the actions that were done, and with what went wrong. */
+/** Carries out the phases of a plan. Returns the completed actions and the failure that ended it. */
 export async function runPhases(
   { client, recorder }: ActDeps,
   { set, phases, burst }: Pick<StatefulSetPlan, "phases" | "burst"> & { readonly set: StatefulSet },
   signal: AbortSignal,
 ): Promise<{ readonly done: ReadonlySet<PodAction>; readonly failure?: unknown }> {
-  const deps = { client, recorder: sparing(recorder) };
+  const deps = { client, recorder: limitNormalEvents(recorder) };
   const done = new Set<PodAction>();
   const runPod = async (actions: PodActions) => {
     for (const action of actions) {
@@ -70,13 +71,13 @@ async function act(deps: ActDeps, { set, action, signal }: Acting<PodAction>): P
     case "createPod":
       return createPod(deps, { set, action, signal });
     case "correctPod":
-      return told(deps, { verb: "Update", set, pod: action.pod }, async () => {
+      return withEvent(deps, { verb: "Update", set, pod: action.pod }, async () => {
         await deps.client.update("pods", action.pod, { signal });
       });
     case "deletePod":
       return deletePod(deps, { set, action, signal });
     case "fail":
-      return told(
+      return withEvent(
         deps,
         { verb: action.verb === "create" ? "Create" : "Update", set, pod: action.pod },
         async () => {
@@ -95,7 +96,7 @@ async function createClaim({ client, recorder }: ActDeps, { set, action, signal 
   try {
     await client.create("persistentvolumeclaims", claim, { signal });
   } catch (error) {
-    // Somebody was faster, or it is there and not seen yet: the next look tells which claim it is.
+    // Created concurrently, or not in the cache yet: the next sync decides with the existing claim.
     if (!isAlreadyExists(error)) {
       const message = `${subject} for ${place} failed error: ${messageOf(error)}`;
       recorder.record(set, { type: "Warning", reason: "FailedCreate", message });
@@ -126,7 +127,7 @@ async function createPod(deps: ActDeps, { set, action, signal }: Of<"createPod">
   try {
     await deps.client.create("pods", pod, { signal });
   } catch (error) {
-    // Somebody else's pod of that name, or ours that is not seen yet: never a second one.
+    // Another pod has this name, or the own one is not in the cache yet: it must not be created twice.
     if (!isAlreadyExists(error)) {
       recordPodEvent(deps, { verb: "Create", set, pod, failure: messageOf(error) });
     }
@@ -139,7 +140,7 @@ async function deletePod(deps: ActDeps, { set, action, signal }: Of<"deletePod">
   const { pod } = action;
   const { namespace, name = "", uid } = pod.metadata;
   try {
-    // This one, and not another that has taken its place meanwhile.
+    // The uid protects another pod that has taken this name.
     await deps.client.delete("pods", { namespace, name }, { preconditions: { uid }, signal });
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) {
@@ -157,7 +158,7 @@ interface PodEvent {
   readonly failure?: string;
 }
 
-async function told(deps: ActDeps, event: PodEvent, run: () => Promise<void>): Promise<void> {
+async function withEvent(deps: ActDeps, event: PodEvent, run: () => Promise<void>): Promise<void> {
   try {
     await run();
   } catch (error) {

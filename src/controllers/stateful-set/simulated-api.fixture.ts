@@ -1,108 +1,116 @@
-import { controllerOf } from "../../api/controller-reference.ts";
-import type { KubeObject } from "../../api/objects.ts";
-import { apiVersionOf } from "../../api/resources.ts";
-import { alreadyExists, conflict, notFound } from "../../api/status-error.ts";
-import type { Client, ObjectTypes, ResourceName } from "../../client/client.ts";
-import type { Informer } from "../../client/informer.ts";
-import { type Change, createObjectCache } from "../../client/object-cache.ts";
-import { keyOf } from "../../client/object-key.ts";
-import { resourceNamed } from "../../client/resource-path.ts";
-import { type Informers, orphanedIn } from "../informers.ts";
+import { controllerOf } from "../../api/meta/object-facts.ts";
+import type { KubeObject } from "../../api/meta/objects.ts";
+import { apiVersionOf } from "../../api/meta/resource.ts";
+import { alreadyExists, conflict, notFound } from "../../api/meta/status-error.ts";
+import type { Client, ObjectTypes, ResourceName } from "../../client/api/client.ts";
+import { resourceNamed } from "../../client/api/resource-path.ts";
+import type { Informer } from "../../client/informers/informer.ts";
+import { type Change, createObjectCache } from "../../client/informers/object-cache.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import { type Informers, orphanedIn } from "../shared/informers.ts";
 
-/** The controller's process ends here. */
+/** Simulates that the controller's process exits. */
 export class Crash extends Error {}
 
-/** When pods go that the controller deletes; others go at other times. */
+/** Deletion time of pods that the controller deletes, to distinguish them from pods deleted by others. */
 export const byController = "2026-01-02T00:00:00Z";
 
 interface Logged {
   readonly key: string;
-  /** Undefined when it was deleted. */
+  /** Undefined for a deletion. */
   readonly object: KubeObject | undefined;
 }
 
 const resources = ["statefulsets", "pods", "persistentvolumeclaims", "controllerrevisions"] as const;
-type Kept = (typeof resources)[number];
+type StoredResource = (typeof resources)[number];
 
 /**
- * As much of an API server as a StatefulSet controller sees, with a log of what happened to each kind: a view of it may
- * lag as far behind as one likes.
+ * The part of an API server that a StatefulSet controller uses, with a change log per resource, so that informers can lag
+ * behind by any number of changes.
  */
 export interface SimulatedApi {
-  /** Hears of each write before and after it is done, and may crash. */
+  /** Returns a client that calls `onCall` before and after each write. `onCall` may throw a Crash. */
   client(onCall: (call: string, when: "before" | "after") => void): Client;
-  /** Views that begin this many changes ago, kind by kind. */
-  openViews(lag: (resource: Kept) => number): SimulatedViews;
-  get<Name extends Kept>(resource: Name, key: string): ObjectTypes[Name] | undefined;
-  list<Name extends Kept>(resource: Name): readonly ObjectTypes[Name][];
-  /** From outside: a user, or a kubelet. */
-  put<Name extends Kept>(resource: Name, object: ObjectTypes[Name]): void;
-  remove(resource: Kept, key: string): void;
-  /** Of every write, in words. */
+  /** Opens informers that lag by this number of changes per resource. */
+  openViews(lag: (resource: StoredResource) => number): SimulatedViews;
+  get<Name extends StoredResource>(resource: Name, key: string): ObjectTypes[Name] | undefined;
+  list<Name extends StoredResource>(resource: Name): readonly ObjectTypes[Name][];
+  /** Writes an object as a user or kubelet would. */
+  put<Name extends StoredResource>(resource: Name, object: ObjectTypes[Name]): void;
+  remove(resource: StoredResource, key: string): void;
+  /** Descriptions of all writes, in order. */
   readonly writes: readonly string[];
 }
 
 export interface SimulatedViews {
   readonly informers: Informers;
-  /** Lets a view take in the next changes; answers whether there were any. */
-  deliver(resource: Kept, changes: number): boolean;
+  /** Delivers the next changes to an informer. Returns whether there were any. */
+  deliver(resource: StoredResource, changes: number): boolean;
 }
 
 export function createSimulatedApi(): SimulatedApi {
-  const objects = new Map<Kept, Map<string, KubeObject>>(resources.map((name) => [name, new Map()]));
-  const logs = new Map<Kept, Logged[]>(resources.map((name) => [name, []]));
+  const objects = new Map<StoredResource, Map<string, KubeObject>>(
+    resources.map((name) => [name, new Map()]),
+  );
+  const logs = new Map<StoredResource, Logged[]>(resources.map((name) => [name, []]));
   const writes: string[] = [];
   let revision = 0;
   let uids = 0;
 
-  const kept = (resource: ResourceName): Kept => {
+  const kept = (resource: ResourceName): StoredResource => {
     const known = resources.find((name) => name === resource);
-    if (!known) throw new Error(`nothing is kept of ${resource}`);
+    if (!known) throw new Error(`${resource} is not simulated`);
     return known;
   };
-  const of = (resource: Kept) => objects.get(resource) ?? new Map<string, KubeObject>();
-  const named = (resource: Kept) => resourceNamed(resource);
+  const of = (resource: StoredResource) => objects.get(resource) ?? new Map<string, KubeObject>();
+  const named = (resource: StoredResource) => resourceNamed(resource);
 
-  function store(resource: Kept, object: KubeObject): KubeObject {
+  function store(resource: StoredResource, object: KubeObject): KubeObject {
     const next = structuredClone(object);
     next.apiVersion = apiVersionOf(named(resource));
     next.kind = named(resource).kind;
     next.metadata.uid ??= `uid-${++uids}`;
+    next.metadata.creationTimestamp ??= "2026-01-01T00:00:00Z";
     next.metadata.resourceVersion = String(++revision);
     of(resource).set(keyOf(next), next);
     logs.get(resource)?.push({ key: keyOf(next), object: next });
     return next;
   }
 
-  function drop(resource: Kept, key: string): void {
+  function drop(resource: StoredResource, key: string): void {
     of(resource).delete(key);
     revision++;
     logs.get(resource)?.push({ key, object: undefined });
   }
 
-  function existing(resource: Kept, key: { namespace?: string; name: string }): KubeObject {
+  function existing(resource: StoredResource, key: { namespace?: string; name: string }): KubeObject {
     const found = of(resource).get(`${key.namespace}/${key.name}`);
     if (!found) throw notFound(named(resource), key.name);
     return found;
   }
 
-  function create(resource: Kept, object: KubeObject): KubeObject {
+  function create(resource: StoredResource, object: KubeObject): KubeObject {
     const { name = "" } = object.metadata;
     if (of(resource).has(keyOf(object))) throw alreadyExists(named(resource), name);
     const pod = resource === "pods" ? { status: { phase: "Pending" } } : {};
     return store(resource, { ...object, ...pod });
   }
 
-  function update(resource: Kept, object: KubeObject, subresource: string | undefined): KubeObject {
+  function update(resource: StoredResource, object: KubeObject, subresource: string | undefined): KubeObject {
     const { name = "", namespace, resourceVersion } = object.metadata;
     const before = existing(resource, { namespace, name });
     if (before.metadata.resourceVersion !== resourceVersion)
       throw conflict(named(resource), name, "modified");
+    const { metadata } = object;
     const status = "status" in object ? { status: object.status } : {};
-    return store(resource, subresource === "status" ? { ...before, ...status } : object);
+    return store(resource, subresource === "status" ? { ...before, metadata, ...status } : object);
   }
 
-  function remove(resource: Kept, key: { namespace?: string; name: string }, uid: string | undefined): void {
+  function remove(
+    resource: StoredResource,
+    key: { namespace?: string; name: string },
+    uid: string | undefined,
+  ): void {
     const before = existing(resource, key);
     if (uid !== undefined && before.metadata.uid !== uid) throw conflict(named(resource), key.name, "uid");
     if (resource !== "pods") drop(resource, keyOf(before));
@@ -117,12 +125,12 @@ export function createSimulatedApi(): SimulatedApi {
     client(onCall) {
       async function through<T>(words: string, run: () => unknown): Promise<T> {
         onCall(words, "before");
-        const answer = structuredClone(run());
+        const response = structuredClone(run());
         writes.push(words);
         onCall(words, "after");
-        return answer as T;
+        return response as T;
       }
-      const absent = () => Promise.reject(new Error("not simulated"));
+      const notSimulated = () => Promise.reject(new Error("not simulated"));
       return {
         get: async (resource, key) => structuredClone(existing(kept(resource), key)) as never,
         create: (resource, object) =>
@@ -133,13 +141,17 @@ export function createSimulatedApi(): SimulatedApi {
           through(`delete ${resource} ${key.namespace}/${key.name}`, () =>
             remove(kept(resource), key, preconditions?.uid),
           ),
-        patch: absent,
-        list: absent,
+        patch: notSimulated,
+        list: notSimulated,
         watch: () => {
           throw new Error("not simulated");
         },
-        deleteCollection: absent,
-        request: absent,
+        deleteCollection: notSimulated,
+        resource: () => {
+          throw new Error("not simulated");
+        },
+        request: notSimulated,
+        readText: notSimulated,
         close() {},
       };
     },

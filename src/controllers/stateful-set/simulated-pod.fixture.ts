@@ -1,4 +1,4 @@
-import type { Pod, StatefulSet } from "../../api/objects.ts";
+import type { Pod, StatefulSet } from "../../api/meta/objects.ts";
 import { brokenImages } from "./controller-steps.fixture.ts";
 
 export const setKey = "default/web";
@@ -8,8 +8,8 @@ export const isWell = (pod: Pod | undefined) =>
   pod?.metadata.deletionTimestamp === undefined &&
   pod?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
 
-/** Its node has said what is wrong with it. */
-export function isShown(pod: Pod): boolean {
+/** Whether the node has reported the failure of a broken image. */
+export function hasReportedFailure(pod: Pod): boolean {
   return brokenImages.includes(imageOf(pod) ?? "") && pod.status?.containerStatuses !== undefined;
 }
 
@@ -18,11 +18,11 @@ export function setImage(spec: StatefulSet["spec"], image: string): void {
   if (container) container.image = image;
 }
 
-/** What its node says of a pod that has this image, or that fails or starts with a good one. */
+/** Status that the node reports for a pod with this image, or for one that fails or starts with a good image. */
 export function statusOf(how: string): Pod["status"] {
   const waiting = {
     "broken:permanent": "InvalidImageName",
-    "broken:healing": "ErrImagePull",
+    "broken:transient": "ErrImagePull",
     fail: "CrashLoopBackOff",
   }[how];
   const conditions = [

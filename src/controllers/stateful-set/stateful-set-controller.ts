@@ -1,39 +1,48 @@
-import type { Pod, StatefulSet } from "../../api/objects.ts";
-import { newerCopy } from "../../api/resource-version.ts";
-import { labelSelectorOf, matchesLabels } from "../../api/selector.ts";
-import { createExpectations } from "../../client/expectations.ts";
-import { keyOf } from "../../client/object-key.ts";
-import { isNotFound } from "../../client/status-errors.ts";
-import { claimObjects, decideClaim } from "../claim-objects.ts";
-import { orphanedIn } from "../informers.ts";
+// Clauses: 3541-8, 3541-9
+import type { Features } from "../../api/meta/feature-gates.ts";
+import { newerCopy } from "../../api/meta/object-facts.ts";
+import type { Pod, StatefulSet } from "../../api/meta/objects.ts";
+import { labelSelectorOf, matchesLabels } from "../../api/meta/selector.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import { createExpectations } from "../../client/queue/expectations.ts";
+import { isNotFound } from "../../client/transport/status-errors.ts";
+import { progressDeadlineOf, unstickPolicyOf } from "../../explain/rollout-policy.ts";
+import { orphanedIn } from "../shared/informers.ts";
+import { claimObjects, decideClaim } from "../shared/ownership.ts";
 import {
   type ControllerContext,
   type ControllerOptions,
   type Reconciled,
   runController,
-} from "../run-controller.ts";
-import { revisionsToForget } from "./decide-revisions.ts";
+} from "../shared/run-controller.ts";
 import { decideStatefulSet } from "./decide-stateful-set.ts";
 import { isMemberOf } from "./pod-identity.ts";
+import { withProgressRecord } from "./rollout-progress.ts";
 import { runPhases } from "./run-phases.ts";
-import type { PodAction } from "./stateful-set-facts.ts";
+import type { PodAction, ProgressRecord } from "./stateful-set-facts.ts";
 import { measureStatefulSets } from "./stateful-set-metrics.ts";
-import { ensureRevisions, type Revisions } from "./stateful-set-revisions.ts";
-import { type StatefulSetStatus, statusAfter, statusToWrite, withCondition } from "./stateful-set-status.ts";
-import { switchedOff } from "./switched-off.ts";
+import { ensureRevisions, type Revisions, revisionsToForget } from "./stateful-set-revisions.ts";
+import {
+  countPods,
+  type StatefulSetStatus,
+  statusAfter,
+  statusToWrite,
+  withProgress,
+} from "./stateful-set-status.ts";
 import { watchStatefulSets } from "./watch-stateful-sets.ts";
 
-/** How long to wait for what was done to be seen, before a look at what there is. */
-const unseenMs = 300_000;
+/** Requeue delay while writes of the previous sync are not observed. */
+const unobservedRequeueMs = 300_000;
 
 /**
- * A look at thousands of pods takes its time, and they change by the hundred a second: a set rests for a multiple of what
- * the last look took, so that others in this process get their turn. Small sets never notice.
+ * A sync over thousands of pods takes long, and they may change hundreds of times per second. After a sync without
+ * actions, the set is throttled for a multiple of its duration, so that other controllers of this process can run. The
+ * delay is negligible for small sets.
  */
-const restFactor = 8;
-const longestRestMs = 1_000;
+const throttleFactor = 8;
+const maxThrottleMs = 1_000;
 
-/** Keeps StatefulSets as they should be, until the signal aborts. */
+/** Runs the StatefulSet controller until the signal aborts. */
 export function runStatefulSetController(context: ControllerContext, signal: AbortSignal): Promise<void> {
   return runController(context, statefulSetController(context, signal), signal);
 }
@@ -50,64 +59,89 @@ export function statefulSetController(
   informers.of("controllerrevisions");
   const expectations = createExpectations({ clock });
   const countSkip = metrics && measureStatefulSets({ metrics, clock, sets, pods }, signal);
-  /** Our own last word on a set, which the informer may not have heard yet. */
+  /** Last written version by key, which the informer may not have observed yet. */
   const written = new Map<string, StatefulSet>();
 
-  /** Until when sets rest. */
-  const rests = new Map<string, number>();
+  /** Time until which sets are throttled, by key. */
+  const throttledUntil = new Map<string, number>();
+
+  /** Messages about the invalid annotations of sets that events have reported, by key. */
+  const reported = new Map<string, readonly string[]>();
 
   async function reconcile(key: string): Promise<Reconciled> {
     const seen = sets.get(key);
     if (!seen) {
       expectations.forget(key);
       written.delete(key);
-      rests.delete(key);
+      throttledUntil.delete(key);
+      reported.delete(key);
       return undefined;
     }
-    const restMs = (rests.get(key) ?? 0) - clock.now();
-    // Longer than that only when the clock was set back.
-    if (restMs > 0 && restMs <= longestRestMs) return { againAfterMs: restMs };
+    const throttleMs = (throttledUntil.get(key) ?? 0) - clock.now();
+    // A longer delay means that the clock was set back.
+    if (throttleMs > 0 && throttleMs <= maxThrottleMs) return { requeueAfterMs: throttleMs };
     const set = newerCopy(seen, written.get(key));
     if (set === seen) written.delete(key);
-    const off = switchedOff(set, features);
-    if (off) return leaveAlone(set, off);
+    reportInvalidAnnotations(key, set);
+    const unsupported = unsupportedStrategy(set, features);
+    if (unsupported) return reportUnsupported(set, unsupported);
     if (!expectations.satisfied(key)) {
       countSkip?.();
-      return { againAfterMs: unseenMs };
+      return { requeueAfterMs: unobservedRequeueMs };
     }
-    return bringForward(key, set);
+    return reconcileReplicas(key, set);
   }
 
-  async function leaveAlone(set: StatefulSet, message: string): Promise<undefined> {
-    const before = set.status ?? { replicas: 0 };
+  /** Records an event for each invalid annotation, once for each value. */
+  function reportInvalidAnnotations(key: string, set: StatefulSet): void {
+    const invalid = [unstickPolicyOf(set).invalid, progressDeadlineOf(set).invalid].filter(
+      (problem) => problem !== undefined,
+    );
+    const before = reported.get(key) ?? [];
+    for (const { reason, message } of invalid)
+      if (!before.includes(message)) recorder.record(set, { type: "Warning", reason, message });
+    reported.set(
+      key,
+      invalid.map(({ message }) => message),
+    );
+  }
+
+  /** Keeps the status of a set current whose strategy is not supported. Its pods are not changed. */
+  async function reportUnsupported(set: StatefulSet, message: string): Promise<undefined> {
     const reason = "UnknownStrategy";
-    if (before.conditions?.some((old) => old.reason === reason && old.message === message)) return;
-    recorder.record(set, { type: "Warning", reason, message });
+    const known = set.status?.conditions?.some((old) => old.reason === reason && old.message === message);
+    if (!known) recorder.record(set, { type: "Warning", reason, message });
+    const revisions = await ensureRevisions({ client, informers }, set, signal);
+    const now = clock.now();
+    const own = pods.byIndex("controller", set.metadata.uid ?? "").filter((pod) => isMemberOf(set, pod));
+    const counted = countPods({ set, pods: own, ...revisions, now });
     const condition = { type: "Progressing", status: "False", reason, message };
-    await writeStatus(set, withCondition(before, condition, clock.now()));
+    await writeStatus(set, withProgress(counted, { condition, complete: false, now }), undefined);
   }
 
-  async function bringForward(key: string, set: StatefulSet): Promise<Reconciled> {
-    const revisions = await ensureRevisions({ client, informers }, set, signal);
-    const own = await ownPods(set);
+  async function reconcileReplicas(key: string, seen: StatefulSet): Promise<Reconciled> {
+    const revisions = await ensureRevisions({ client, informers }, seen, signal);
+    const own = await ownPods(seen);
     const now = clock.now();
-    const claim = (name: string) => claims.get(`${set.metadata.namespace}/${name}`);
-    const plan = decideStatefulSet({ set, pods: own, ...revisions, claim, now });
-    const lookMs = clock.now() - now;
+    const claim = (name: string) => claims.get(`${seen.metadata.namespace}/${name}`);
+    const plan = decideStatefulSet({ set: seen, pods: own, ...revisions, claim, now });
+    const decisionMs = clock.now() - now;
+    const set = plan.recorded ? await write(plan.recorded) : seen;
     const actions = plan.phases.flat(2);
     expectAll(key, actions);
     const { done, failure } = await runPhases({ client, recorder }, { set, ...plan }, signal);
-    for (const action of actions) if (!done.has(action)) takeBack(key, action);
+    for (const action of actions) if (!done.has(action)) dropExpectation(key, action);
     try {
-      await writeStatus(set, statusAfter(plan.status, { done, failure, now }));
+      await writeStatus(set, statusAfter(plan.status, { done, failure, now }), plan.progress);
     } finally {
-      await forgetRevisions(set, own, revisions);
+      await deleteOldRevisions(set, own, revisions);
     }
     if (failure) throw failure;
-    // After a look for nothing only: to rest is to succeed, and a set that fails must come again later each time.
-    if (actions.length > 0) rests.delete(key);
-    else if (lookMs > 0) rests.set(key, clock.now() + Math.min(longestRestMs, lookMs * restFactor));
-    return plan.againAfterMs === undefined ? undefined : { againAfterMs: plan.againAfterMs };
+    // Only after a sync without actions: a throttled set counts as successful, which would reset the back-off of a failing one.
+    if (actions.length > 0) throttledUntil.delete(key);
+    else if (decisionMs > 0)
+      throttledUntil.set(key, clock.now() + Math.min(maxThrottleMs, decisionMs * throttleFactor));
+    return plan.requeueAfterMs === undefined ? undefined : { requeueAfterMs: plan.requeueAfterMs };
   }
 
   async function ownPods(set: StatefulSet): Promise<readonly Pod[]> {
@@ -134,20 +168,35 @@ export function statefulSetController(
     if (creations > 0 || deletions.length > 0) expectations.expect(key, { creations, deletions });
   }
 
-  /** What was not done will not be seen. */
-  function takeBack(key: string, action: PodAction): void {
+  /** Drops the expectation of an action that was not carried out. */
+  function dropExpectation(key: string, action: PodAction): void {
     if (action.kind === "createPod") expectations.creationObserved(key);
     if (action.kind === "deletePod") expectations.deletionObserved(key, action.pod.metadata.uid ?? "");
   }
 
-  async function writeStatus(set: StatefulSet, next: StatefulSetStatus): Promise<void> {
+  async function writeStatus(
+    set: StatefulSet,
+    next: StatefulSetStatus,
+    progress: ProgressRecord | undefined,
+  ): Promise<void> {
     const status = statusToWrite(set, next);
-    if (!status) return;
-    const changed = { ...set, status };
-    written.set(keyOf(set), await client.update("statefulsets", changed, { subresource: "status", signal }));
+    const annotated = withProgressRecord(set, progress);
+    if (!status && !annotated) return;
+    await write({ ...(annotated ?? set), ...(status && { status }) });
   }
 
-  async function forgetRevisions(set: StatefulSet, own: readonly Pod[], revisions: Revisions): Promise<void> {
+  /** Writes status and annotations. `/status` of a built-in kind accepts metadata, and the role allows no more. */
+  async function write(changed: StatefulSet): Promise<StatefulSet> {
+    const result = await client.update("statefulsets", changed, { subresource: "status", signal });
+    written.set(keyOf(changed), result);
+    return result;
+  }
+
+  async function deleteOldRevisions(
+    set: StatefulSet,
+    own: readonly Pod[],
+    revisions: Revisions,
+  ): Promise<void> {
     const names = [revisions.current.name, revisions.update.name];
     for (const { metadata } of revisionsToForget(set, revisions.all, { pods: own, names })) {
       const { namespace, name = "", uid } = metadata;
@@ -164,4 +213,27 @@ export function statefulSetController(
     watch: (queue) => watchStatefulSets({ informers, expectations }, queue),
     reconcile,
   };
+}
+
+const gates = {
+  EnforcedRollingUpdate: "EnforcedRollingUpdateInStatefulSet",
+  Recreate: "StatefulSetRecreateStrategy",
+} as const satisfies Record<string, keyof Features>;
+
+/** Why a set is not reconciled: its strategy is disabled by a feature gate, or unknown. Undefined if it is supported. */
+export function unsupportedStrategy({ metadata, spec }: StatefulSet, features: Features): string | undefined {
+  const { type = "RollingUpdate" } = spec?.updateStrategy ?? {};
+  const set = `statefulset ${metadata.namespace}/${metadata.name}`;
+  switch (type) {
+    case "RollingUpdate":
+    case "OnDelete":
+      return undefined;
+    case "EnforcedRollingUpdate":
+    case "Recreate": {
+      const gate = gates[type];
+      return features[gate] ? undefined : `${set} uses ${type} strategy but feature gate ${gate} is disabled`;
+    }
+    default:
+      return `${set} uses ${type} strategy, which this controller does not know`;
+  }
 }

@@ -1,17 +1,17 @@
-import type { OwnerReference, PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
+import type { OwnerReference, PersistentVolumeClaim, Pod, StatefulSet } from "../../api/meta/objects.ts";
 import type { Revision } from "./pod-identity.ts";
 
-/** Everything that a decision about a StatefulSet rests on. */
+/** Input of the decisions about a StatefulSet. */
 export interface StatefulSetFacts {
   readonly set: StatefulSet;
-  /** Those that it is in charge of. */
+  /** Pods that the set controls. */
   readonly pods: readonly Pod[];
-  /** What pods below the partition have. */
+  /** Revision of pods below the partition. */
   readonly current: Revision;
-  /** What the set asks for. */
+  /** Revision of the set's template. */
   readonly update: Revision;
   readonly collisionCount: number;
-  /** In the set's namespace. */
+  /** Returns a claim of the set's namespace. */
   claim(name: string): PersistentVolumeClaim | undefined;
   readonly now: number;
 }
@@ -27,20 +27,40 @@ export type PodAction =
   | { readonly kind: "createPod"; readonly pod: Pod }
   | { readonly kind: "correctPod"; readonly pod: Pod }
   | { readonly kind: "deletePod"; readonly pod: Pod; readonly why: "ended" | "scaledDown" | "updated" }
-  /** Something keeps it from being done: it is tried again later. */
+  /** The action is impossible for now and is retried. */
   | { readonly kind: "fail"; readonly verb: "create" | "update"; readonly pod: Pod; readonly message: string }
   | { readonly kind: "warn"; readonly reason: string; readonly message: string };
 
-/** What is done for one pod, one after the other. */
+/** Actions for one pod, in order. */
 export type PodActions = readonly PodAction[];
 
+/**
+ * ProgressRecord is the last progress of an unfinished rollout, from which its deadline is counted. It is stored on the
+ * set, so that a restarted controller does not begin to count again.
+ *
+ *     change of the spec, or a complete set becomes incomplete:  time := now
+ *     more pods than ever in this rollout are deleted, created, ready or available:  time := now
+ */
+export interface ProgressRecord {
+  /** UID of the set. A record in a copied manifest belongs to another set and is ignored. */
+  readonly uid: string;
+  readonly generation: number;
+  /** Largest value of `progressOf` in this rollout. A pod that is recreated over and over does not exceed it. */
+  readonly best: readonly number[];
+  readonly time: string;
+}
+
 export interface StatefulSetPlan {
-  /** One phase after the other; a failure ends it. */
+  /** The set with its changed UpdateRecord, written before the phases. Undefined if unchanged. */
+  readonly recorded?: StatefulSet;
+  /** Phases in order; a failure ends the sequence. */
   readonly phases: readonly (readonly PodActions[])[];
-  /** The pods of a phase side by side, more and more of them; otherwise one after the other. */
+  /** Whether the pods of a phase are handled in parallel, with slow start. */
   readonly burst: boolean;
-  /** Once all phases are done. */
+  /** Status after all phases. */
   readonly status: NonNullable<StatefulSet["status"]>;
-  /** When a pod is available by itself. */
-  readonly againAfterMs?: number;
+  /** Last progress of the rollout, written with the status. Undefined once the rollout is complete. */
+  readonly progress?: ProgressRecord;
+  /** Delay until a pod becomes available, the budget of a starting one ends, or the rollout exceeds its deadline. */
+  readonly requeueAfterMs?: number;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Pod } from "../../api/objects.ts";
+import type { Pod } from "../../api/meta/objects.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
-import { createMetrics } from "../../lib/metrics.ts";
+import { createMetrics } from "../../lib/metrics/metrics.ts";
 import { makePod, makeSet, now, type SetOptions } from "./stateful-set.fixture.ts";
 import { measureStatefulSets } from "./stateful-set-metrics.ts";
 
@@ -33,8 +33,8 @@ test.each<[SetOptions, readonly string[], readonly string[]]>([
     ["0 new ready", "1 old ready", "2 old failing"],
     ["statefulset_max_unavailable 2", "statefulset_unavailable_replicas 1"],
   ],
-  [{ type: "OnDelete" }, ["0 new ready", "1 new going"], ["statefulset_unavailable_replicas 2"]],
-  // Those that should not be there do not make up for others.
+  [{ type: "OnDelete" }, ["0 new ready", "1 new terminating"], ["statefulset_unavailable_replicas 2"]],
+  // Condemned pods do not replace missing ones.
   [
     { replicas: 1, minReadySeconds: 60 },
     ["0 new justReady", "1 new ready"],
@@ -44,7 +44,7 @@ test.each<[SetOptions, readonly string[], readonly string[]]>([
   expect(measure(options, pods).values()).toEqual([...expected, "stale_sync_skips_total 0"]);
 });
 
-test("sets are named, looks that were put off are counted, and nothing is left to read at the end", () => {
+test("labels metrics with the set, counts skipped syncs and removes the gauges on abort", () => {
   const { metrics, values, skip, stop } = measure({ policy: "Parallel", type: "OnDelete" }, []);
   expect(metrics.text()).toContain(
     '{statefulset_namespace="default",statefulset_name="web",pod_management_policy="Parallel"} 3',

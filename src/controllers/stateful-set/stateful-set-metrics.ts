@@ -1,10 +1,10 @@
-import type { Pod, StatefulSet } from "../../api/objects.ts";
-import type { Informer } from "../../client/informer.ts";
+import type { Pod, StatefulSet } from "../../api/meta/objects.ts";
+import { isAvailable, isTerminating } from "../../api/pod/pod-state.ts";
+import type { Informer } from "../../client/informers/informer.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Metrics } from "../../lib/metrics.ts";
-import { isAvailable, isTerminating } from "../pod-state.ts";
-import { maxUnavailableOf } from "./decide-update.ts";
+import type { Metrics } from "../../lib/metrics/metrics.ts";
 import { isInRange, isMemberOf, ordinalOf, ordinalsOf } from "./pod-identity.ts";
+import { maxUnavailableOf } from "./rollout.ts";
 
 interface MeasureDeps {
   readonly metrics: Metrics;
@@ -15,18 +15,18 @@ interface MeasureDeps {
 
 const maxUnavailable = {
   name: "statefulset_controller_statefulset_max_unavailable",
-  help: "How many pods of a StatefulSet may be unavailable while it is updated",
+  help: "Maximum number of pods of a StatefulSet that may be unavailable during an update",
 };
 const unavailableReplicas = {
   name: "statefulset_controller_statefulset_unavailable_replicas",
-  help: "How many pods of a StatefulSet are missing or unavailable",
+  help: "Number of pods of a StatefulSet that are missing or unavailable",
 };
 const staleSkips = {
   name: "statefulset_controller_stale_sync_skips_total",
-  help: "Looks at a StatefulSet that were put off until what was done before is seen",
+  help: "Total number of StatefulSet syncs skipped because earlier writes were not observed yet",
 };
 
-/** Upstream's metrics of StatefulSets, read from what informers have; answers with what counts a look put off. */
+/** Registers upstream's StatefulSet metrics, computed from the informers. Returns a function that counts a skipped sync. */
 export function measureStatefulSets(deps: MeasureDeps, signal: AbortSignal): () => void {
   const { metrics, sets } = deps;
   const removals = [
@@ -39,10 +39,10 @@ export function measureStatefulSets(deps: MeasureDeps, signal: AbortSignal): () 
       Array.from(sets.list(), (set) => [labelsOf(set), countUnavailable(deps, set)]),
     ),
   ];
-  const end = () => {
+  const close = () => {
     for (const remove of removals) remove();
   };
-  signal.addEventListener("abort", end, { once: true });
+  signal.addEventListener("abort", close, { once: true });
   return metrics.counter(staleSkips, { group: "apps", resource: "statefulsets" }).add;
 }
 
@@ -54,13 +54,15 @@ function isRolling({ spec }: StatefulSet): boolean {
 function countUnavailable({ pods, clock }: MeasureDeps, set: StatefulSet): number {
   const { minReadySeconds = 0 } = set.spec ?? {};
   const now = clock.now();
-  const isThere = (pod: Pod) =>
+  const isAvailableReplica = (pod: Pod) =>
     isMemberOf(set, pod) &&
     isInRange(set, ordinalOf(pod)) &&
     !isTerminating(pod) &&
     isAvailable(pod, minReadySeconds, now);
   const { first, last } = ordinalsOf(set);
-  return last - first + 1 - pods.byIndex("controller", set.metadata.uid ?? "").filter(isThere).length;
+  return (
+    last - first + 1 - pods.byIndex("controller", set.metadata.uid ?? "").filter(isAvailableReplica).length
+  );
 }
 
 function labelsOf({ metadata, spec }: StatefulSet) {

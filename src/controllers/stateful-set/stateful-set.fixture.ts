@@ -1,11 +1,13 @@
 import { expect } from "vitest";
-import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
+import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/meta/objects.ts";
 import { decideStatefulSet } from "./decide-stateful-set.ts";
 import { newPod, ordinalOf, type Revision } from "./pod-identity.ts";
 import type { PodAction, StatefulSetFacts, StatefulSetPlan } from "./stateful-set-facts.ts";
+import { type UpdateRecord, updateRecordAnnotation } from "./update-record.ts";
 
 export const now = Date.parse("2026-01-01T00:10:00Z");
 export const before = "2026-01-01T00:00:00Z";
+const justNow = "2026-01-01T00:09:55Z";
 
 export interface SetOptions {
   readonly type?: string;
@@ -19,11 +21,15 @@ export interface SetOptions {
   readonly claims?: boolean;
   readonly retention?: { readonly whenScaled: string; readonly whenDeleted: string };
   readonly currentReplicas?: number;
+  /** UpdateRecord of the set: number of replicas at the start of the update, and its frontier. */
+  readonly record?: { readonly initial: number; readonly frontier: number };
 }
 
 export const parallel = { policy: "Parallel" } as const;
 export const enforced = { type: "EnforcedRollingUpdate" };
-export const permanentOnly = { ...enforced, annotations: { "kindling.dev/unstick": "permanent-only" } };
+export const unstick = (policy: string) => ({ ...enforced, annotations: { "kindling.dev/unstick": policy } });
+export const permanentOnly = unstick("permanent-only");
+export const neverUnstick = unstick("never");
 
 export function makeSet(options: SetOptions = {}): StatefulSet {
   const { partition, maxUnavailable } = options;
@@ -37,7 +43,7 @@ export function makeSet(options: SetOptions = {}): StatefulSet {
       namespace: "default",
       uid: "set",
       generation: 2,
-      annotations: options.annotations,
+      annotations: { ...options.annotations, ...(options.record && recordOf(options.record)) },
     },
     spec: {
       replicas: options.replicas ?? 3,
@@ -58,22 +64,34 @@ export function makeSet(options: SetOptions = {}): StatefulSet {
   };
 }
 
-const old = revision("old", "web:1");
-export const update = revision("new", "web:2");
+function recordOf({ initial, frontier }: NonNullable<SetOptions["record"]>): Record<string, string> {
+  const ordinals = { start: 0, replicas: initial };
+  const revision = { name: "new", number: 2 };
+  const record: UpdateRecord = { uid: "set", revision, initialOrdinals: ordinals, frontier, ordinals };
+  return { [updateRecordAnnotation]: JSON.stringify(record) };
+}
 
-function revision(name: string, image: string): Revision {
+const old = revision("old", "web:1", 1);
+export const update = revision("new", "web:2", 2);
+
+function revision(name: string, image: string, number: number): Revision {
   return {
     name,
+    number,
     template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image }] } },
   };
 }
 
-/** `0 old ready`: ordinal, revision, state; `permanent+pulling`: and what another container of the pod does. */
+/**
+ * Parses `0 old ready` (ordinal, revision, state); `permanent+pulling` adds a second container in that state. `creating`
+ * has time left to become Ready, `overdue` has not.
+ */
 export function makePod(set: StatefulSet, line: string): Pod {
   const [ordinal = "", name = "", state = ""] = line.split(" ");
   const pod = newPod(set, name === "new" ? update : { ...old, name }, Number(ordinal));
-  const goes = state === "going" && { deletionTimestamp: before };
-  const metadata = { ...pod.metadata, uid: `uid-${ordinal}`, creationTimestamp: before, ...goes };
+  const createdAt = state === "creating" ? justNow : before;
+  const deletion = state === "terminating" && { deletionTimestamp: before };
+  const metadata = { ...pod.metadata, uid: `uid-${ordinal}`, creationTimestamp: createdAt, ...deletion };
   return {
     ...pod,
     metadata,
@@ -85,10 +103,18 @@ export function makePod(set: StatefulSet, line: string): Pod {
 function statusOf(states: string): Pod["status"] {
   const [state = "", other = ""] = states.split("+");
   if (state === "Failed" || state === "Succeeded") return { phase: state };
-  const waiting = { failing: "ImagePullBackOff", permanent: "InvalidImageName", coming: "ContainerCreating" }[
-    state
-  ];
-  const since = state === "justReady" ? "2026-01-01T00:09:55Z" : before;
+  if (state === "evicted") {
+    const ended = { exitCode: 137, containerID: "", reason: "Error" };
+    const container = { name: "c", image: "", imageID: "", ready: false, restartCount: 0 };
+    return { phase: "Failed", containerStatuses: [{ ...container, state: { terminated: ended } }] };
+  }
+  const waiting = {
+    failing: "ImagePullBackOff",
+    permanent: "InvalidImageName",
+    creating: "ContainerCreating",
+    overdue: "ContainerCreating",
+  }[state];
+  const since = state === "justReady" ? justNow : before;
   const common = { image: "", imageID: "", ready: !waiting, restartCount: 0 };
   const container = {
     ...common,
@@ -138,7 +164,7 @@ export function makeClaim(
   };
 }
 
-/** `create 2 new`, `delete 1 updated`: every phase in order. */
+/** Describes the actions of all phases in order: `create 2 new`, `delete 1 updated`. */
 export function actionsOf({ phases }: StatefulSetPlan): string[] {
   return phases.flat(2).map(describe);
 }
@@ -152,7 +178,7 @@ function describe(action: PodAction): string {
     case "createClaim":
       return `claim ${action.claim.metadata.name}`;
     case "ownClaim":
-      return `own ${action.claim.metadata.name} ${action.owners.map(({ kind }) => kind).join() || "nobody"}`;
+      return `own ${action.claim.metadata.name} ${action.owners.map(({ kind }) => kind).join() || "none"}`;
     case "correctPod":
       return `correct ${ordinalOf(action.pod)}`;
     case "fail":
@@ -170,7 +196,7 @@ export function decide(
   return decideStatefulSet(makeFacts(makeSet(options), pods, claims));
 }
 
-/** A set, the pods that there are, what is done then, and the clause that asks for it. */
+/** Options of a set, its pods, the expected actions, and the clause that requires them. */
 type Decision = readonly [
   options: SetOptions,
   pods: readonly string[],
@@ -178,7 +204,7 @@ type Decision = readonly [
   clause?: string,
 ];
 
-/** Each with a name, for a table of tests. */
+/** Rows with names, for a table of tests. */
 export function decisions(table: readonly Decision[]): [string, Decision][] {
   return table.map((row) => {
     const [options, pods, actions, clause = ""] = row;

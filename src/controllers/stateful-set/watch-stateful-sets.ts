@@ -1,12 +1,11 @@
-import { controllerOf } from "../../api/controller-reference.ts";
-import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/objects.ts";
-import type { Expectations } from "../../client/expectations.ts";
-import type { Change } from "../../client/informer.ts";
-import { keyOf } from "../../client/object-key.ts";
-import type { WorkQueue } from "../../client/work-queue.ts";
-import type { Informers } from "../informers.ts";
-import { ownerOf } from "../owner-of.ts";
-import { selects } from "../selects.ts";
+import { controllerOf } from "../../api/meta/object-facts.ts";
+import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/meta/objects.ts";
+import type { Change } from "../../client/informers/informer.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import type { Expectations } from "../../client/queue/expectations.ts";
+import type { WorkQueue } from "../../client/queue/work-queue.ts";
+import type { Informers } from "../shared/informers.ts";
+import { ownerOf, selects } from "../shared/ownership.ts";
 import { isMemberOf } from "./pod-identity.ts";
 
 interface WatchDeps {
@@ -14,7 +13,7 @@ interface WatchDeps {
   readonly expectations: Pick<Expectations, "creationObserved" | "deletionObserved">;
 }
 
-/** Which sets a change of a set, a pod or a claim concerns. */
+/** Registers informer handlers that add the sets affected by a change of a set, pod or claim. */
 export function watchStatefulSets(
   { informers, expectations }: WatchDeps,
   queue: Pick<WorkQueue, "add">,
@@ -23,7 +22,7 @@ export function watchStatefulSets(
   sets.onChange(({ object }) => queue.add(keyOf(object)));
 
   informers.of("pods").onChange((change) => {
-    for (const pod of podsOf(change)) {
+    for (const pod of affectedPods(change)) {
       for (const key of keysOfPod(pod)) {
         observe(key, change);
         queue.add(key);
@@ -32,7 +31,7 @@ export function watchStatefulSets(
   });
 
   informers.of("persistentvolumeclaims").onChange((change) => {
-    // A set may wait for a claim to go before it can have it made anew.
+    // A set may wait for the deletion of a claim before it can recreate it.
     if (change.kind !== "deleted") return;
     for (const set of setsOfClaim(change.object)) queue.add(keyOf(set));
   });
@@ -63,8 +62,8 @@ export function watchStatefulSets(
   }
 }
 
-/** A pod that changes hands concerns both. */
-function podsOf(change: Change<Pod>): readonly Pod[] {
+/** A changed owner affects the previous owner too. */
+function affectedPods(change: Change<Pod>): readonly Pod[] {
   if (change.kind !== "changed") return [change.object];
   const [before, now] = [controllerOf(change.previous)?.uid, controllerOf(change.object)?.uid];
   return before === now ? [change.object] : [change.previous, change.object];

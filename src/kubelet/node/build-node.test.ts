@@ -1,9 +1,18 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { NodeStatus } from "../../api/meta/objects.ts";
+import { applyStrategicMergePatch } from "../../api/patch/strategic-merge-patch.ts";
+import { builtInSchema } from "../../api/schema/built-in-schema.ts";
 import type { Image } from "../../cri/generated/cri.ts";
-import { buildNode, buildNodeStatus } from "./build-node.ts";
-import { answer, machine, nodeFacts, nodeOptions } from "./node.fixture.ts";
+import {
+  buildNode,
+  buildNodeStatus,
+  hasNodeChanged,
+  heartbeatPatch,
+  registrationPatch,
+} from "./build-node.ts";
+import { answer, machine, networkDown, nodeFacts, nodeOptions, now } from "./node.fixture.ts";
 
-test("a node, ready from the start", () => {
+test("builds a node that is ready from the start", () => {
   const time = "2022-12-06T15:33:47Z";
   const times = { lastHeartbeatTime: time, lastTransitionTime: time };
   const resources = { cpu: "2", memory: "8Gi", pods: "110", "ephemeral-storage": "100Gi" };
@@ -77,7 +86,7 @@ test("a node, ready from the start", () => {
   });
 });
 
-test("what it is told: labels, taints, addresses", () => {
+test("uses configured labels, taints and addresses", () => {
   const node = buildNode(
     nodeFacts({
       options: {
@@ -102,13 +111,13 @@ test("what it is told: labels, taints, addresses", () => {
   });
 });
 
-test("a runtime that has not answered yet", () => {
+test("builds a status before the runtime has responded", () => {
   const status = buildNodeStatus(nodeFacts({ runtime: undefined }));
   expect(status.nodeInfo?.containerRuntimeVersion).toBe("unknown://Unknown");
   expect(status).not.toHaveProperty("runtimeHandlers");
 });
 
-test("images: the 50 largest, five names of each, digests first", () => {
+test("lists the 50 largest images with five names each, digests first", () => {
   const image = (id: number, repoTags: string[] = []): Image => ({
     id: `sha256:${id}`,
     repoTags,
@@ -127,7 +136,7 @@ test("images: the 50 largest, five names of each, digests first", () => {
   expect(shown?.[1]).toEqual({ names: ["r@sha256:59"], sizeBytes: 59 });
 });
 
-test("runtime handlers in one order, with what they can do", () => {
+test("lists runtime handlers in a fixed order with their features", () => {
   const runtime = answer();
   const status = {
     ...runtime.status,
@@ -145,3 +154,83 @@ test("runtime handlers in one order, with what they can do", () => {
     ],
   });
 });
+
+const status = buildNodeStatus(nodeFacts());
+const later = nodeFacts({ previous: status, now: now + 10_000 });
+
+describe("hasNodeChanged", () => {
+  test("ignores heartbeat times", () => {
+    expect(hasNodeChanged(buildNodeStatus(later), status)).toBe(false);
+  });
+
+  test.each<[string, Partial<typeof later>]>([
+    ["readiness", { runtime: answer(networkDown) }],
+    ["an address", { machine: { ...machine, addresses: ["192.168.0.8"] } }],
+    ["memory", { machine: { ...machine, memoryBytes: 2 ** 30 } }],
+    ["the boot", { machine: { ...machine, bootId: "boot-2" } }],
+    ["images", { images: [{ ...image, size: 1n }] }],
+  ])("%s", (_, facts) => {
+    expect(hasNodeChanged(buildNodeStatus({ ...later, ...facts }), status)).toBe(true);
+  });
+
+  test("ignores additions of other components", () => {
+    const more: NodeStatus = {
+      ...status,
+      capacity: { ...status.capacity, "example.com/gpu": "2" },
+      conditions: [...(status.conditions ?? []), { type: "NetworkUnavailable", status: "False" }],
+    };
+    expect(hasNodeChanged(buildNodeStatus({ ...later, previous: more }), more)).toBe(false);
+  });
+});
+
+test("the patch updates the status and keeps values of other components", () => {
+  const has = plain({ ...status, conditions: [{ type: "NetworkUnavailable", status: "False" }] });
+  const want = buildNodeStatus(
+    nodeFacts({ options: { ...nodeOptions, nodeIps: ["10.1.0.1", "fd00::1"] }, now: now + 10_000 }),
+  );
+  const patched = applyStrategicMergePatch(
+    builtInSchema,
+    "core.v1.NodeStatus",
+    has,
+    plain(heartbeatPatch(want, has)),
+  );
+  expect(patched.addresses).toEqual(want.addresses);
+  expect(patched.conditions).toHaveLength(5);
+  expect(patched.conditions).toEqual(
+    expect.arrayContaining([{ type: "NetworkUnavailable", status: "False" }, ...(want.conditions ?? [])]),
+  );
+});
+
+describe("a node that was registered before", () => {
+  const node = buildNode(nodeFacts());
+
+  test("needs no patch if nothing changed", () => {
+    expect(registrationPatch(buildNode(later), node)).toBeUndefined();
+  });
+
+  test("restores the labels of the machine and keeps others", () => {
+    const want = buildNode(nodeFacts({ ...later, options: { ...nodeOptions, labels: { zone: "a" } } }));
+    const labels = { ...node.metadata.labels, "kubernetes.io/arch": "arm64", zone: "b", mine: "yes" };
+    const has = { ...node, metadata: { ...node.metadata, labels, annotations: {} } };
+    expect(registrationPatch(want, has)).toEqual({
+      metadata: {
+        labels: { "kubernetes.io/arch": "amd64" },
+        annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
+      },
+    });
+  });
+});
+
+const image = {
+  id: "1",
+  repoTags: [],
+  repoDigests: [],
+  uid: undefined,
+  username: "",
+  spec: undefined,
+  pinned: false,
+};
+
+function plain(value: unknown) {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Lease, Node } from "../../api/objects.ts";
+import type { Lease, Node } from "../../api/meta/objects.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock, type ManualClock } from "../../lib/manual-clock.ts";
 import { buildNode } from "./build-node.ts";
@@ -37,7 +37,7 @@ async function start(): Promise<void> {
 const lease = () => api.objects.get("leases/node-1") as Lease | undefined;
 const owner = { apiVersion: "v1", kind: "Node", name: "node-1", uid: "node-uid" };
 
-test("is made, and belongs to the node", async () => {
+test("creates the lease with the node as its owner", async () => {
   await start();
   expect(lease()).toMatchObject({
     apiVersion: "coordination.k8s.io/v1",
@@ -51,7 +51,7 @@ test("is made, and belongs to the node", async () => {
   });
 });
 
-test("is renewed every ten seconds, one request each", async () => {
+test("renews the lease every ten seconds with one request", async () => {
   await start();
   api.calls.length = 0;
   await clock.advance(20_000);
@@ -59,7 +59,7 @@ test("is renewed every ten seconds, one request each", async () => {
   expect(lease()?.spec?.renewTime).toBe("2022-12-06T15:34:07.000000Z");
 });
 
-test("one from before a restart is taken over", async () => {
+test("adopts a lease from before a restart", async () => {
   api.keep("leases/node-1", {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -70,7 +70,7 @@ test("one from before a restart is taken over", async () => {
   expect(lease()?.metadata).toMatchObject({ labels: { mine: "yes" }, ownerReferences: [owner] });
 });
 
-test("gets its owner once there is one", async () => {
+test("adds the owner when the node is registered", async () => {
   const registered = node;
   node = undefined;
   await start();
@@ -80,14 +80,14 @@ test("gets its owner once there is one", async () => {
   expect(lease()?.metadata.ownerReferences).toEqual([owner]);
 });
 
-test("is made again when it was deleted", async () => {
+test("creates the lease again after a deletion", async () => {
   await start();
   api.objects.clear();
   await clock.advance(10_000);
   expect(lease()?.spec?.holderIdentity).toBe("node-1");
 });
 
-test("somebody else's change is no obstacle", async () => {
+test("renews the lease after a conflict", async () => {
   await start();
   const current = lease();
   if (current)
@@ -99,7 +99,7 @@ test("somebody else's change is no obstacle", async () => {
   });
 });
 
-test("an API server that is away is tried again, longer each time", async () => {
+test("retries with a back-off while the API server is unavailable", async () => {
   await start();
   api.failure = new Error("away");
   api.calls.length = 0;

@@ -1,7 +1,7 @@
-import { formatMicroTime } from "../../api/format-time.ts";
-import type { Lease, Node } from "../../api/objects.ts";
-import type { Client } from "../../client/client.ts";
-import { isConflict, isNotFound } from "../../client/status-errors.ts";
+import type { Lease, Node } from "../../api/meta/objects.ts";
+import { formatMicroTime } from "../../api/meta/time.ts";
+import type { Client } from "../../client/api/client.ts";
+import { isConflict, isNotFound } from "../../client/transport/status-errors.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -11,7 +11,7 @@ export interface NodeLeaseOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly nodeName: string;
-  /** The lease is the node's, and goes with it: undefined as long as that is not registered. */
+  /** Node that owns the lease. Undefined until it is registered. */
   readonly node: () => Node | undefined;
   readonly leaseDurationSeconds: number;
 }
@@ -19,7 +19,7 @@ export interface NodeLeaseOptions {
 const namespace = "kube-node-lease";
 const retryPolicy: BackoffPolicy = { initialMs: 200, maxMs: 7_000, factor: 2, resetAfterMs: 60_000 };
 
-/** Renews the node's lease, four times in the time for which it is good: how a control plane sees that it lives. */
+/** Renews the node's lease four times per lease duration. */
 export async function runNodeLease(options: NodeLeaseOptions, signal: AbortSignal): Promise<void> {
   const { client, clock, logger, nodeName, leaseDurationSeconds } = options;
   const key = { namespace, name: nodeName };
@@ -54,7 +54,7 @@ export async function runNodeLease(options: NodeLeaseOptions, signal: AbortSigna
     }
   }
 
-  /** From what was last answered: one round trip. Somebody else's change, or none any more, is looked at anew. */
+  /** Updates the last known lease in one request. After a conflict or a deletion, the lease is read again. */
   async function renew(lease: Lease | undefined): Promise<Lease> {
     if (!lease) return fetchOrCreate();
     try {
@@ -73,7 +73,8 @@ export async function runNodeLease(options: NodeLeaseOptions, signal: AbortSigna
         policy: retryPolicy,
         clock,
         signal,
-        onFailure: (error) => logger.warn("node lease not renewed, trying again", { node: nodeName, error }),
+        onFailure: (error) =>
+          logger.warn("failed to renew the node lease, retrying", { node: nodeName, error }),
       });
       await clock.sleep((leaseDurationSeconds * 1_000) / 4, signal);
     }

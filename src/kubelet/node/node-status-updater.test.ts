@@ -1,14 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Node } from "../../api/objects.ts";
-import type { EventToRecord } from "../../client/event-recorder.ts";
+import type { Node } from "../../api/meta/objects.ts";
+import type { EventToRecord } from "../../client/events/event-recorder.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock, type ManualClock } from "../../lib/manual-clock.ts";
-import { buildNode } from "./build-node.ts";
+import { buildNode, buildNodeStatus } from "./build-node.ts";
 import { answer, createFakeApi, machine, networkDown, nodeFacts, nodeOptions, now } from "./node.fixture.ts";
 import {
   createNodeStatusUpdater,
   type NodeStatusUpdater,
   type NodeStatusUpdaterOptions,
+  rebootEvent,
 } from "./node-status-updater.ts";
 
 let api: ReturnType<typeof createFakeApi>;
@@ -17,7 +18,7 @@ let stop: AbortController;
 let ended: Promise<void>;
 let updater: NodeStatusUpdater;
 let events: EventToRecord[];
-/** What the runtime says; undefined when it does not answer. */
+/** State of the runtime. Undefined if it does not respond. */
 let runtime: ReturnType<typeof answer> | undefined;
 
 beforeEach(() => {
@@ -64,7 +65,7 @@ function ready(): string | undefined {
 }
 
 describe("registration", () => {
-  test("a new node: one request, and it is ready", async () => {
+  test("registers a new node as ready with one request", async () => {
     await start();
     expect(api.calls).toEqual(["create nodes"]);
     expect(ready()).toBe("True");
@@ -72,13 +73,13 @@ describe("registration", () => {
     expect(events).toEqual([]);
   });
 
-  test("a node from before a restart: nothing to write when nothing changed", async () => {
+  test("writes nothing after a restart if nothing changed", async () => {
     api.keep("nodes/node-1", buildNode(nodeFacts()));
     await start();
     expect(api.calls).toEqual(["create nodes", "get nodes"]);
   });
 
-  test("a node from before a reboot is brought up to date, and the reboot told", async () => {
+  test("updates the node after a reboot and records the reboot", async () => {
     const old = nodeFacts({ machine: { ...machine, bootId: "boot-0" }, runtime: answer(networkDown) });
     api.keep("nodes/node-1", buildNode(old));
     await start();
@@ -90,13 +91,13 @@ describe("registration", () => {
     expect(ready()).toBe("True");
   });
 
-  test("taints are for new nodes only", async () => {
+  test("applies taints to new nodes only", async () => {
     api.keep("nodes/node-1", buildNode(nodeFacts()));
     await start({ node: { ...nodeOptions, taints: [{ key: "a", effect: "NoSchedule" }] } });
     expect((api.objects.get("nodes/node-1") as Node).spec?.taints).toBeUndefined();
   });
 
-  test("goes on until the API server is there", async () => {
+  test("retries until the API server is available", async () => {
     api.failure = new Error("connect ECONNREFUSED");
     await start();
     await clock.advance(2_000);
@@ -106,7 +107,7 @@ describe("registration", () => {
     expect(ready()).toBe("True");
   });
 
-  test("somebody else makes the node", async () => {
+  test("waits for a node that another component creates", async () => {
     await start({ register: false });
     expect(updater.node()).toBeUndefined();
     api.keep("nodes/node-1", { ...buildNode(nodeFacts()), status: {} } as Node);
@@ -117,7 +118,7 @@ describe("registration", () => {
 });
 
 describe("status", () => {
-  test("a runtime that comes up later: ready within moments", async () => {
+  test("becomes ready soon after the runtime starts", async () => {
     runtime = undefined;
     await start();
     expect(ready()).toBe("False");
@@ -127,7 +128,7 @@ describe("status", () => {
     expect(events.map(({ reason }) => reason)).toEqual(["NodeReady"]);
   });
 
-  test("a runtime that does not come up: the API server is asked as rarely as by others", async () => {
+  test("reads the node at the normal rate while the runtime is down", async () => {
     runtime = answer(networkDown);
     await start();
     await clock.advance(60_000);
@@ -135,7 +136,7 @@ describe("status", () => {
     expect(api.patches).toEqual([]);
   });
 
-  test("nothing changes: no write but one in five minutes", async () => {
+  test("writes every five minutes if nothing changes", async () => {
     await start();
     await clock.advance(299_000);
     expect(api.patches).toEqual([]);
@@ -145,7 +146,7 @@ describe("status", () => {
     expect(api.patches).toHaveLength(2);
   });
 
-  test("a change is written with the next look", async () => {
+  test("writes a change with the next update", async () => {
     await start();
     runtime = answer(networkDown);
     await clock.advance(10_000);
@@ -155,16 +156,16 @@ describe("status", () => {
     ]);
   });
 
-  test("at once when told to look", async () => {
+  test("updates immediately on request", async () => {
     let shuttingDown = false;
     await start({ shuttingDown: () => shuttingDown });
     shuttingDown = true;
-    updater.lookAgain();
+    updater.updateSoon();
     await clock.advance(0);
     expect(ready()).toBe("False");
   });
 
-  test("what a controller wrote over it while the node was away is put right", async () => {
+  test("restores conditions that a controller overwrote", async () => {
     await start();
     const node = api.objects.get("nodes/node-1") as Node;
     const conditions = node.status?.conditions?.map((each) => ({ ...each, status: "Unknown" }));
@@ -173,7 +174,7 @@ describe("status", () => {
     expect(ready()).toBe("True");
   });
 
-  test("an API server that is away is tried again, not too often", async () => {
+  test("retries with a back-off while the API server is unavailable", async () => {
     await start();
     api.failure = new Error("away");
     await clock.advance(120_000);
@@ -183,4 +184,22 @@ describe("status", () => {
     await clock.advance(10_000);
     expect(ready()).toBe("False");
   });
+});
+
+const reported = buildNodeStatus(nodeFacts());
+
+test("records a reboot once", () => {
+  expect(rebootEvent("node-1", "boot-2", reported)).toEqual({
+    type: "Warning",
+    reason: "Rebooted",
+    message: "Node node-1 has been rebooted, boot id: boot-2",
+  });
+});
+
+test.each([
+  ["the same boot", "boot-1", reported],
+  ["a new node", "boot-2", undefined],
+  ["an unknown boot ID", "", reported],
+])("nothing to say: %s", (_, bootId, before) => {
+  expect(rebootEvent("node-1", bootId, before)).toBeUndefined();
 });

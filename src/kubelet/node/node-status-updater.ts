@@ -1,19 +1,26 @@
-import { conditionOf } from "../../api/conditions.ts";
-import type { Node } from "../../api/objects.ts";
-import type { Client } from "../../client/client.ts";
-import type { EventRecorder } from "../../client/event-recorder.ts";
+import { conditionOf } from "../../api/meta/object-facts.ts";
+import type { Node, NodeStatus } from "../../api/meta/objects.ts";
+import { StatusError } from "../../api/meta/status-error.ts";
+import type { Client } from "../../client/api/client.ts";
+import type { EventRecorder, EventToRecord } from "../../client/events/event-recorder.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
 import type { Image } from "../../cri/generated/cri.ts";
 import { type BackoffPolicy, type BackoffState, backOff, retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
-import { buildNode, buildNodeStatus, type NodeFacts, type NodeOptions } from "./build-node.ts";
-import { hasNodeChanged, heartbeatPatch } from "./node-patch.ts";
-import { registerNode } from "./node-registration.ts";
+import {
+  buildNode,
+  buildNodeStatus,
+  hasNodeChanged,
+  heartbeatPatch,
+  type NodeOptions,
+  type NodeStatusFacts,
+  registrationPatch,
+} from "./build-node.ts";
+import type { PullProgressSupport } from "./node-conditions.ts";
 import type { Machine } from "./read-machine.ts";
-import { type RuntimeAnswer, readImages, readRuntime } from "./read-runtime.ts";
-import { rebootEvent } from "./reboot-event.ts";
+import { type RuntimeState, readImages, readRuntime } from "./read-runtime.ts";
 
 export interface NodeStatusUpdaterOptions {
   readonly client: Pick<Client, "create" | "get" | "patch">;
@@ -27,26 +34,30 @@ export interface NodeStatusUpdaterOptions {
   readonly node: NodeOptions;
   readonly readMachine: () => Promise<Machine>;
   readonly shuttingDown?: () => boolean;
-  /** False where somebody else makes the node. */
+  /** Defaults to unknown. */
+  readonly pullProgress?: () => PullProgressSupport;
+  /** False if another component creates the node. */
   readonly register?: boolean;
   readonly updateFrequencyMs?: number;
   readonly reportFrequencyMs?: number;
 }
 
-/** Registers the node and keeps its status: what changed as soon as it is seen, and a heartbeat now and then. */
+/** Registers the node and updates its status: changes when they are observed, and periodic heartbeats. */
 export interface NodeStatusUpdater {
-  /** As the API last had it; undefined until it is registered. */
+  /** Last known node. Undefined until it is registered. */
   node(): Node | undefined;
-  /** Resolves once it is registered. */
+  /** Resolves when the node is registered. */
   readonly registered: Promise<Node>;
-  /** Something has changed that the node's status shows: look now. */
-  lookAgain(): void;
+  /** Reads the node from the API now. */
+  refresh(signal: AbortSignal): Promise<void>;
+  /** Updates the status immediately, after a change that it shows. */
+  updateSoon(): void;
   run(signal: AbortSignal): Promise<void>;
 }
 
 const registrationPolicy: BackoffPolicy = { initialMs: 100, maxMs: 7_000, factor: 2, resetAfterMs: 60_000 };
-/** A node that is not ready looks more often: what it waits for is most often a runtime that is just starting. */
-const lookWhileNotReadyMs = 200;
+/** Update interval while the node is not ready, which is usually because the runtime is starting. */
+const notReadyFrequencyMs = 200;
 const failurePolicy: BackoffPolicy = { initialMs: 1_000, maxMs: 10_000, factor: 2, resetAfterMs: 60_000 };
 
 export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): NodeStatusUpdater {
@@ -54,7 +65,7 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
   const { updateFrequencyMs = 10_000, reportFrequencyMs = 300_000 } = options;
   const wakeUp = createWakeUp();
   let known: Node | undefined;
-  let runtime: RuntimeAnswer | undefined;
+  let runtime: RuntimeState | undefined;
   let images: readonly Image[] | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -63,18 +74,19 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
     announce = resolve;
   });
 
-  async function readFacts(signal: AbortSignal): Promise<Omit<NodeFacts, "previous" | "images">> {
+  async function readFacts(signal: AbortSignal): Promise<Omit<NodeStatusFacts, "previous" | "images">> {
     const [machine, answer] = await Promise.all([
       options.readMachine(),
       readRuntime(cri.runtime, { clock, signal }).catch(noteSilence),
     ]);
     runtime = answer ?? runtime;
     const shuttingDown = options.shuttingDown?.() ?? false;
-    return { options: nodeOptions, machine, runtime, shuttingDown, now: clock.now() };
+    const pullProgress = options.pullProgress?.() ?? "unknown";
+    return { options: nodeOptions, machine, runtime, shuttingDown, pullProgress, now: clock.now() };
   }
 
   function noteSilence(error: unknown): undefined {
-    logger.debug("the runtime does not answer", { error });
+    logger.debug("the runtime does not respond", { error });
   }
 
   async function registerOnce(signal: AbortSignal): Promise<void> {
@@ -86,13 +98,13 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
     askedAt = clock.now();
     if (register) reportedAt = askedAt;
     announce(node);
-    logger.info(before ? "node was registered before" : "node registered", { node: nodeOptions.name });
+    logger.info(before ? "node is already registered" : "node registered", { node: nodeOptions.name });
     const rebooted = rebootEvent(nodeOptions.name, facts.machine.bootId, (before ?? node).status);
     if (rebooted) recorder.record(node, rebooted);
     if (before) recordReadiness(before, node);
   }
 
-  /** Others write it too: it is asked for now and then. */
+  /** Returns the node. It is read periodically, because other components write it too. */
   async function currentNode(signal: AbortSignal): Promise<Node> {
     if (known && clock.now() - askedAt < updateFrequencyMs) return known;
     const node = await client.get("nodes", { name: nodeOptions.name }, { signal });
@@ -143,7 +155,7 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
     let failure: BackoffState | undefined;
     while (!signal.aborted) {
       const woken = wakeUp.next();
-      const waitMs = isReady() ? updateFrequencyMs : lookWhileNotReadyMs;
+      const waitMs = isReady() ? updateFrequencyMs : notReadyFrequencyMs;
       await woken.orAt(clock.now() + (failure?.delayMs ?? waitMs), { clock, signal });
       try {
         await update(signal);
@@ -151,7 +163,7 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
       } catch (error) {
         signal.throwIfAborted();
         failure = backOff(failurePolicy, failure, clock.now());
-        logger.warn("node status not updated, trying again", { node: nodeOptions.name, error });
+        logger.warn("failed to update the node status, retrying", { node: nodeOptions.name, error });
       }
     }
   }
@@ -159,14 +171,18 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
   return {
     node: () => known,
     registered,
-    lookAgain: wakeUp.wake,
+    async refresh(signal) {
+      known = await client.get("nodes", { name: nodeOptions.name }, { signal });
+      askedAt = clock.now();
+    },
+    updateSoon: wakeUp.wake,
     async run(signal) {
       try {
         await retry(() => registerOnce(signal), {
           policy: registrationPolicy,
           clock,
           signal,
-          onFailure: (error) => logger.warn("node not registered, trying again", { error }),
+          onFailure: (error) => logger.warn("failed to register the node, retrying", { error }),
         });
         await keepUpdated(signal);
       } catch (error) {
@@ -178,4 +194,52 @@ export function createNodeStatusUpdater(options: NodeStatusUpdaterOptions): Node
 
 function readiness(node: Node): string | undefined {
   return conditionOf(node, "Ready")?.status;
+}
+
+interface Registration {
+  readonly node: Node;
+  /** Previous node. Undefined if it was not registered before. */
+  readonly before: Node | undefined;
+}
+
+/** Creates the node or updates the existing one: one request for a new node, up to three otherwise. */
+async function registerNode(
+  client: Pick<Client, "create" | "get" | "patch">,
+  /** Builds the desired node from the one in the API. */
+  build: (before: Node | undefined) => Node,
+  signal: AbortSignal,
+): Promise<Registration> {
+  const node = build(undefined);
+  try {
+    return { node: await client.create("nodes", node, { signal }), before: undefined };
+  } catch (error) {
+    if (!(error instanceof StatusError) || !mayExist(error)) throw error;
+  }
+  const key = { name: node.metadata.name ?? "" };
+  const before = await client.get("nodes", key, { signal });
+  const body = registrationPatch(build(before), before);
+  if (!body) return { node: before, before };
+  const patch = { kind: "strategic", body } as const;
+  // The status subresource also accepts labels and annotations, so one write is sufficient.
+  return { node: await client.patch("nodes", key, { subresource: "status", patch, signal }), before };
+}
+
+/** Returns whether the node may exist: a kubelet without permission to create nodes may still use one. */
+function mayExist({ reason }: StatusError): boolean {
+  return reason === "AlreadyExists" || reason === "Forbidden";
+}
+
+/** Returns the event to record if the machine was rebooted since the last status. */
+export function rebootEvent(
+  nodeName: string,
+  bootId: string,
+  reported: NodeStatus | undefined,
+): EventToRecord | undefined {
+  const before = reported?.nodeInfo?.bootID;
+  if (!before || !bootId || before === bootId) return undefined;
+  return {
+    type: "Warning",
+    reason: "Rebooted",
+    message: `Node ${nodeName} has been rebooted, boot id: ${bootId}`,
+  };
 }

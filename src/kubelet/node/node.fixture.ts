@@ -1,13 +1,14 @@
-import type { KubeObject } from "../../api/objects.ts";
+import type { KubeObject } from "../../api/meta/objects.ts";
+import { StatusError } from "../../api/meta/status-error.ts";
 import { applyStrategicMergePatch } from "../../api/patch/strategic-merge-patch.ts";
-import { StatusError } from "../../api/status-error.ts";
-import type { Client } from "../../client/client.ts";
+import { builtInSchema } from "../../api/schema/built-in-schema.ts";
+import type { Client } from "../../client/api/client.ts";
 import type { RuntimeCondition } from "../../cri/generated/cri.ts";
-import type { NodeFacts, NodeOptions } from "./build-node.ts";
+import type { NodeOptions, NodeStatusFacts } from "./build-node.ts";
 import type { Machine } from "./read-machine.ts";
-import type { RuntimeAnswer } from "./read-runtime.ts";
+import type { RuntimeState } from "./read-runtime.ts";
 
-/** For tests: when it is, a machine, a runtime, and an API server for a few objects. */
+/** Time, machine, runtime and API server for tests. */
 export const now = Date.parse("2022-12-06T15:33:47Z");
 
 export const machine: Machine = {
@@ -38,7 +39,7 @@ export const networkDown: RuntimeCondition = {
   message: "cni plugin not initialized",
 };
 
-export function answer(...conditions: readonly RuntimeCondition[]): RuntimeAnswer {
+export function answer(...conditions: readonly RuntimeCondition[]): RuntimeState {
   const ready = (type: string) => ({ type, status: true, reason: "", message: "" });
   const given = new Map(conditions.map((condition) => [condition.type, condition]));
   return {
@@ -60,20 +61,21 @@ export function answer(...conditions: readonly RuntimeCondition[]): RuntimeAnswe
   };
 }
 
-export function nodeFacts(facts: Partial<NodeFacts> = {}): NodeFacts {
+export function nodeFacts(facts: Partial<NodeStatusFacts> = {}): NodeStatusFacts {
   return {
     options: nodeOptions,
     machine,
     runtime: answer(),
     images: undefined,
     shuttingDown: false,
+    pullProgress: "unknown",
     previous: undefined,
     now,
     ...facts,
   };
 }
 
-/** Holds objects by resource and name; counts and logs what was asked of it. */
+/** Creates an API server that holds objects by resource and name and records calls. */
 export function createFakeApi() {
   const objects = new Map<string, KubeObject>();
   let version = 1;
@@ -94,7 +96,7 @@ export function createFakeApi() {
 
   const api = {
     calls: [] as string[],
-    /** Bodies of patches. */
+    /** Bodies of received patches. */
     patches: [] as unknown[],
     failure: undefined as Error | undefined,
     objects,
@@ -116,7 +118,12 @@ export function createFakeApi() {
       patch: answering("patch", (resource, key: { name: string }, options: { patch: { body: unknown } }) => {
         const at = `${resource}/${key.name}`;
         api.patches.push(options.patch.body);
-        const patched = applyStrategicMergePatch("core.v1.Node", { ...find(at) }, plain(options.patch.body));
+        const patched = applyStrategicMergePatch(
+          builtInSchema,
+          "core.v1.Node",
+          { ...find(at) },
+          plain(options.patch.body),
+        );
         return keep(at, patched as unknown as KubeObject);
       }),
     } as unknown as Pick<Client, "create" | "get" | "update" | "patch">,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Pod } from "../../api/objects.ts";
+import type { Pod } from "../../api/meta/objects.ts";
 import { planShutdown } from "./plan-shutdown.ts";
 
 const pod = (name: string, priority?: number): Pod => ({

@@ -1,9 +1,10 @@
-import type { Pod } from "../../api/objects.ts";
+// Clauses: 3085-6
+import type { Pod } from "../../api/meta/objects.ts";
 
 export interface ShutdownTimes {
-  /** All that pods get, together. */
+  /** Total grace period of all pods. */
   readonly shutdownGracePeriodMs: number;
-  /** The last part of it, for critical pods alone. */
+  /** Last part of it, which is reserved for critical pods. */
   readonly shutdownGracePeriodCriticalPodsMs: number;
 }
 
@@ -12,10 +13,10 @@ export interface ShutdownWave {
   readonly graceSeconds: number;
 }
 
-/** From this priority on a pod is one that the node cannot do without. */
+/** Minimum priority of critical pods. */
 const criticalPriority = 2_000_000_000;
 
-/** Who ends when as the node goes down: ordinary pods first, then critical ones, each within its part of the time. */
+/** Plans a node shutdown: ordinary pods terminate first, then critical ones, each within its part of the grace period. */
 export function planShutdown(pods: readonly Pod[], times: ShutdownTimes): readonly ShutdownWave[] {
   const { shutdownGracePeriodMs, shutdownGracePeriodCriticalPodsMs } = times;
   const ordinaryMs = shutdownGracePeriodMs - shutdownGracePeriodCriticalPodsMs;

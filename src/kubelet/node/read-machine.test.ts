@@ -24,7 +24,7 @@ const address = (ip: string, internal = false) => ({
   ...(ip.includes(":") ? { family: "IPv6" as const, scopeid: 0 } : { family: "IPv4" as const }),
 });
 
-test("what the machine's files say", async () => {
+test("reads the machine's files", async () => {
   await write("etc/os-release", 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n');
   await write("etc/machine-id", "abc\n");
   await write("sys/class/dmi/id/product_uuid", "uuid\n");
@@ -51,7 +51,7 @@ test("what the machine's files say", async () => {
   });
 });
 
-test("a machine that tells nothing", async () => {
+test("returns defaults if nothing can be read", async () => {
   const machine = await readMachine({ dataDir: join(root, "missing"), root, interfaces: () => ({}) });
   expect(machine).toMatchObject({
     osImage: "Linux",

@@ -10,7 +10,7 @@ import {
 } from "node:os";
 import { join } from "node:path";
 
-/** The machine that a node is. */
+/** Properties of the machine. */
 export interface Machine {
   readonly architecture: string;
   readonly kernelVersion: string;
@@ -22,20 +22,20 @@ export interface Machine {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly swapBytes: number;
-  /** The size of the file system that pods' data is on. */
+  /** Size of the file system of the data directory. */
   readonly storageBytes: number;
-  /** At most one of each family; the one of the way out first. */
+  /** At most one address per IP family. The interface of the default route is preferred. */
   readonly addresses: readonly string[];
 }
 
 interface ReadOptions {
   readonly dataDir: string;
-  /** Where the machine's files are. */
+  /** Root directory of the machine's files. Defaults to `/`. */
   readonly root?: string;
   readonly interfaces?: () => NodeJS.Dict<NetworkInterfaceInfo[]>;
 }
 
-/** Reads anew each time: memory can be added, addresses change. What cannot be read is empty or 0. */
+/** Reads the machine's properties. Unreadable values are empty or 0. Not cached, because memory and addresses can change. */
 export async function readMachine(options: ReadOptions): Promise<Machine> {
   const { dataDir, root = "/", interfaces = networkInterfaces } = options;
   const read = async (...paths: readonly string[]): Promise<string> => {
@@ -56,7 +56,7 @@ export async function readMachine(options: ReadOptions): Promise<Machine> {
     kernelVersion: release(),
     osImage: prettyName(osRelease),
     machineId,
-    // Not every machine has one, and only root may read it.
+    // Some machines have none, and only root can read it.
     systemUuid: systemUuid || machineId,
     bootId,
     cpus: cpus().length || availableParallelism(),
@@ -67,7 +67,7 @@ export async function readMachine(options: ReadOptions): Promise<Machine> {
   };
 }
 
-/** As images and node labels name them. */
+/** Go's names of architectures, as used in images and node labels. */
 const goArchitectures: ReadonlyMap<string, string> = new Map([
   ["x64", "amd64"],
   ["ia32", "386"],
@@ -84,7 +84,7 @@ function memoryField(text: string, name: string): number {
   return Number(kibibytes ?? 0) * 1_024;
 }
 
-/** The interface of the default route with the lowest metric, from /proc/net/route. */
+/** Returns the interface of the default route with the lowest metric, from /proc/net/route. */
 function defaultInterface(routes: string): string | undefined {
   return routes
     .split("\n")
@@ -104,6 +104,6 @@ function chooseAddresses(
     .map(({ address }) => address);
   const found = [usable.find((ip) => isIPv4(ip)), usable.find((ip) => !isIPv4(ip))];
   const addresses = found.filter((ip) => ip !== undefined);
-  // A machine without a network can still run pods that talk to each other.
+  // Pods can communicate with each other on a machine without a network.
   return addresses.length > 0 ? addresses : ["127.0.0.1"];
 }

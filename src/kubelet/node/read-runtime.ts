@@ -2,20 +2,20 @@ import type { CriClient } from "../../cri/cri-client.ts";
 import type { Image, StatusResponse, VersionResponse } from "../../cri/generated/cri.ts";
 import type { Clock } from "../../lib/clock.ts";
 
-/** What the runtime last said of itself, and when. */
-export interface RuntimeAnswer {
+/** Last version and status of the runtime, with the time of the response. */
+export interface RuntimeState {
   readonly version: VersionResponse;
   readonly status: StatusResponse;
   readonly atMs: number;
 }
 
-/** A runtime that hangs must not hold up the node's status for longer. */
+/** Timeout, so that a hanging runtime does not delay the node status. */
 const timeoutMs = 5_000;
 
 export async function readRuntime(
   runtime: Pick<CriClient["runtime"], "version" | "status">,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
-): Promise<RuntimeAnswer> {
+): Promise<RuntimeState> {
   const options = { signal, timeoutMs };
   const [version, status] = await Promise.all([
     runtime.version({ version: "0.1.0" }, options),

@@ -1,23 +1,26 @@
-import type { Pod } from "../../api/objects.ts";
-import { allContainersOf } from "../../api/pod-containers.ts";
-import { HttpError } from "./http-error.ts";
+import type { Pod } from "../../api/meta/objects.ts";
+import { allContainersOf } from "../../api/pod/pod-containers.ts";
+import type { CriClient } from "../../cri/cri-client.ts";
+import { type Container, ContainerState, type PodSandbox, PodSandboxState } from "../../cri/generated/cri.ts";
+import { HttpError } from "../../lib/http/http-exchange.ts";
 
-/** The pods of this node, each with the status that the kubelet has for it now. */
+/** Pods of this node, each with its current status from the kubelet. */
 export interface ServedPods {
   find(namespace: string, name: string): Pod | undefined;
   list(): Iterable<Pod>;
 }
 
-export interface ContainerPlace {
+/** Container named by a request path. */
+export interface ContainerPath {
   readonly namespace: string;
   readonly pod: string;
-  /** Empty when the request does not say which pod of that name it means. */
+  /** Empty if the request does not specify it. */
   readonly uid: string;
   readonly container: string;
 }
 
-/** `NAMESPACE/POD/CONTAINER` or `NAMESPACE/POD/UID/CONTAINER`. */
-export function parseContainerPlace(segments: readonly string[]): ContainerPlace | undefined {
+/** Parses `NAMESPACE/POD/CONTAINER` or `NAMESPACE/POD/UID/CONTAINER`. */
+export function parseContainerPath(segments: readonly string[]): ContainerPath | undefined {
   const [namespace = "", pod = "", third = "", fourth] = segments;
   if (segments.length < 3 || segments.length > 4) return undefined;
   return fourth === undefined
@@ -29,9 +32,45 @@ export function hasContainer({ spec }: Pod, container: string): boolean {
   return allContainersOf(spec).some(({ name }) => name === container);
 }
 
-/** Throws 404 for a pod that is not here. */
-export function requirePod(pods: ServedPods, { namespace, pod: name, uid }: ContainerPlace): Pod {
+/** Returns the pod. Throws a 404 error if it is not on this node. */
+export function requirePod(
+  pods: ServedPods,
+  { namespace, pod: name, uid }: Omit<ContainerPath, "container">,
+): Pod {
   const pod = pods.find(namespace, name);
   if (!pod || (uid && pod.metadata.uid !== uid)) throw new HttpError(404, "pod does not exist");
   return pod;
+}
+
+/** Lists pods with a ready sandbox in the runtime, with their running containers. */
+export async function listRunningPods(
+  { runtime }: Pick<CriClient, "runtime">,
+  signal: AbortSignal,
+): Promise<Pod[]> {
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listPodSandbox({ filter: undefined }, { signal }),
+    runtime.listContainers({ filter: undefined }, { signal }),
+  ]);
+  return runningPods(sandboxes.items, containers.containers);
+}
+
+function runningPods(sandboxes: readonly PodSandbox[], containers: readonly Container[]): Pod[] {
+  const running = containers.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
+  return sandboxes
+    .filter(({ state }) => state === PodSandboxState.SANDBOX_READY)
+    .map(({ id, metadata }) => ({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: metadata?.name, namespace: metadata?.namespace, uid: metadata?.uid },
+      spec: {
+        containers: running
+          .filter(({ podSandboxId }) => podSandboxId === id)
+          .map((container) => ({ name: container.metadata?.name ?? "", image: container.image?.image })),
+      },
+      status: {},
+    }));
+}
+
+export function podList(items: readonly Pod[]): object {
+  return { kind: "PodList", apiVersion: "v1", metadata: {}, items };
 }

@@ -24,8 +24,8 @@ const webBefore = (more: Parameters<typeof statusBefore>[1]) => ({
   containerStatuses: [statusBefore("web", more)],
 });
 
-describe("a container the runtime does not have", () => {
-  test("waits to be made", () => {
+describe("a container that the runtime does not have", () => {
+  test("waits to be created", () => {
     expect(web({})).toEqual({
       name: "web",
       image: "registry/web:1",
@@ -46,14 +46,14 @@ describe("a container the runtime does not have", () => {
     });
   });
 
-  test("waits for what keeps it from starting", () => {
+  test("waits with the reason of the failed start", () => {
     const problems = new Map([["web", { reason: "ErrImagePull", message: "no route to host" }]]);
     expect(web({ problems })?.state).toEqual({
       waiting: { reason: "ErrImagePull", message: "no route to host" },
     });
   });
 
-  test("keeps how it ended, though the runtime has forgotten", () => {
+  test("keeps its last state after the runtime removed it", () => {
     const state = { terminated: { exitCode: 0, reason: "Completed" } };
     const pod = makePod({ spec: { restartPolicy: "Never" } });
     expect(web({ pod, previous: webBefore({ state, restartCount: 2 }) })).toMatchObject({
@@ -79,7 +79,7 @@ describe("a container the runtime does not have", () => {
     expect(again).toEqual(status);
   });
 
-  test("is presumed completed, for an init container that containers have come after", () => {
+  test("is completed if it is an init container and later containers exist", () => {
     const pod = makePod({ spec: { initContainers: [container("init"), sidecar("mesh")] } });
     const observed = observe([observedContainer("web", running)]);
     const [init, mesh] = initContainerStatuses(makeFacts({ pod, observed }));
@@ -88,7 +88,7 @@ describe("a container the runtime does not have", () => {
   });
 });
 
-describe("a container the runtime has", () => {
+describe("a container that the runtime has", () => {
   test("runs", () => {
     const requests = { cpu: "100m" };
     const pod = makePod({
@@ -141,13 +141,13 @@ describe("a container the runtime has", () => {
       { started: true, ready: true },
       { started: true, ready: true },
     ],
-  ])("is as ready as its probes say: %j", (verdict, shown) => {
+  ])("is as ready as its probes say: %j", (probeResult, shown) => {
     expect(
-      web({ observed: observe([observedContainer("web", running)]), verdict: () => verdict }),
+      web({ observed: observe([observedContainer("web", running)]), probeResult: () => probeResult }),
     ).toMatchObject(shown);
   });
 
-  test("has ended", () => {
+  test("has exited", () => {
     const state = { ...exited(3), message: "out of disk" };
     expect(web({ observed: observe([observedContainer("web", state)]) })).toMatchObject({
       ready: false,
@@ -165,13 +165,13 @@ describe("a container the runtime has", () => {
     });
   });
 
-  test("that never started has no time of its start", () => {
+  test("has no start time if it never started", () => {
     const state = { ...exited(128), startedAtMs: 0 };
     const status = web({ observed: observe([observedContainer("web", state)]) });
     expect(status?.state?.terminated).not.toHaveProperty("startedAt");
   });
 
-  test("waits for its restart, and its end is the last state", () => {
+  test("waits for its restart with its exit as the last state", () => {
     const problems = new Map([["web", { reason: "CrashLoopBackOff", message: "back-off 10s" }]]);
     const status = web({ problems, observed: observe([observedContainer("web", exited(1))]) });
     expect(status).toMatchObject({
@@ -190,7 +190,7 @@ describe("a container the runtime has", () => {
     expect(web({ pod: makePod(parts), problems, observed })?.state).not.toHaveProperty("waiting");
   });
 
-  test("was restarted: the last state is the attempt before", () => {
+  test("was restarted: the last state is that of the previous attempt", () => {
     const observed = observe([
       observedContainer("web", running, { attempt: 2 }),
       observedContainer("web", exited(7), { attempt: 1 }),
@@ -202,7 +202,7 @@ describe("a container the runtime has", () => {
     });
   });
 
-  test("was restarted after the runtime lost the attempt before: counted, and said to be unknown", () => {
+  test("was restarted after the runtime lost the previous attempt, which counts with reason Unknown", () => {
     const previous = webBefore({ state: runningBefore, containerID: "kindling://gone", restartCount: 5 });
     const observed = observe([observedContainer("web", running, { attempt: 0 })]);
     expect(web({ previous, observed })).toMatchObject({
@@ -211,14 +211,14 @@ describe("a container the runtime has", () => {
     });
   });
 
-  test("was restarted after the runtime cleared away the attempt before, whose end is known", () => {
+  test("was restarted after the runtime removed the previous attempt, whose exit is known", () => {
     const terminated = { exitCode: 9, containerID: "kindling://web-4" };
     const previous = webBefore({ state: { terminated }, containerID: "kindling://web-4", restartCount: 4 });
     const observed = observe([observedContainer("web", running, { attempt: 5 })]);
     expect(web({ previous, observed })).toMatchObject({ restartCount: 5, lastState: { terminated } });
   });
 
-  test("is in a state that the runtime does not know: it ran, so it has ended, and stays so", () => {
+  test("is in an unknown state: counts as exited if it ran", () => {
     const previous = webBefore({ state: runningBefore, containerID: "kindling://web-0" });
     const observed = observe([observedContainer("web", { kind: "unknown" })]);
     const status = web({ previous, observed });
@@ -235,7 +235,7 @@ describe("a container the runtime has", () => {
     });
   });
 
-  test("has a long termination message: the pod's containers share what there is, cut between characters", () => {
+  test("has a long termination message: truncated between characters to its share of the limit", () => {
     const pod = makePod({ spec: { containers: ["a", "b", "c", "d"].map((name) => container(name)) } });
     const message = `x${"ü".repeat(3_000)}`;
     const observed = observe([observedContainer("a", { ...exited(1), message })]);
@@ -247,20 +247,20 @@ describe("a container the runtime has", () => {
 
 describe("init containers and sidecars", () => {
   const pod = makePod({ spec: { initContainers: [container("init"), sidecar("mesh")] } });
-  const verdict = () => ({ started: false, ready: false });
+  const probeResult = () => ({ started: false, ready: false });
 
-  test("an init container is ready when it has succeeded; probes have no say", () => {
+  test("an init container is ready when it has succeeded, regardless of probes", () => {
     const [init] = initContainerStatuses(
-      makeFacts({ pod, verdict, observed: observe([observedContainer("init", running)]) }),
+      makeFacts({ pod, probeResult, observed: observe([observedContainer("init", running)]) }),
     );
     expect(init).toMatchObject({ ready: false, started: true });
     const [done] = initContainerStatuses(
-      makeFacts({ pod, verdict, observed: observe([observedContainer("init", exited(0))]) }),
+      makeFacts({ pod, probeResult, observed: observe([observedContainer("init", exited(0))]) }),
     );
     expect(done).toMatchObject({ ready: true, started: false });
   });
 
-  test("one that has succeeded does not wait for anything", () => {
+  test("a succeeded init container is not waiting", () => {
     const problems = new Map([["init", { reason: "CrashLoopBackOff", message: "" }]]);
     const [init] = initContainerStatuses(
       makeFacts({ pod, problems, observed: observe([observedContainer("init", exited(0))]) }),
@@ -268,15 +268,15 @@ describe("init containers and sidecars", () => {
     expect(init?.state?.terminated?.exitCode).toBe(0);
   });
 
-  test("a sidecar is as ready as its probes say", () => {
+  test("readiness of a sidecar follows its probes", () => {
     const observed = observe([observedContainer("mesh", running)]);
-    expect(initContainerStatuses(makeFacts({ pod, verdict, observed }))[1]).toMatchObject({
+    expect(initContainerStatuses(makeFacts({ pod, probeResult, observed }))[1]).toMatchObject({
       started: false,
       ready: false,
     });
   });
 
-  test("keep the order of the spec; containers go by name", () => {
+  test("keep the order of the spec; containers are sorted by name", () => {
     const mixed = makePod({
       spec: {
         initContainers: [container("z"), container("a")],

@@ -1,30 +1,29 @@
-import { mayRestart } from "../../api/may-restart.ts";
-import type { Container, ContainerStatus } from "../../api/objects.ts";
-import { isSidecar } from "../../api/pod-resources.ts";
-import type { ObservedContainer } from "../observed-pod.ts";
+import type { Container, ContainerStatus } from "../../api/meta/objects.ts";
+import { mayRestart } from "../../api/pod/pod-containers.ts";
+import { isSidecar } from "../../api/pod/pod-resources.ts";
+import type { ObservedContainer } from "../model/observed-pod.ts";
 import { presumedCompleted, type State, stateOf, vanished } from "./container-state.ts";
 import { previousOf, type StatusFacts } from "./status-facts.ts";
-import { volumeMountStatuses } from "./volume-mount-status.ts";
 
-/** All termination messages of a pod together, in bytes. */
+/** Limit for all termination messages of a pod together, in bytes. */
 const maxTerminationMessages = 12 * 1_024;
 
 type Role = "init" | "sidecar" | "container";
 
-/** One container, and all that is known of it. */
+/** One container with everything known about it. */
 interface Subject {
   readonly container: Container;
   readonly role: Role;
-  /** The newest that the runtime has; undefined when it has none: not yet, or no longer. */
+  /** Newest container in the runtime; undefined if there is none, not yet or not any more. */
   readonly current: ObservedContainer | undefined;
-  /** Those before it, newest first. */
+  /** Earlier containers, newest first. */
   readonly older: readonly ObservedContainer[];
-  /** Its status before. */
+  /** Previous status. */
   readonly before: ContainerStatus | undefined;
   readonly facts: StatusFacts;
 }
 
-/** In the order of the pod's spec. */
+/** Statuses of init containers in the order of the pod's spec. */
 export function initContainerStatuses(facts: StatusFacts): ContainerStatus[] {
   const previous = previousOf(facts).initContainerStatuses ?? [];
   return (facts.pod.spec?.initContainers ?? []).map((container) => {
@@ -33,7 +32,7 @@ export function initContainerStatuses(facts: StatusFacts): ContainerStatus[] {
   });
 }
 
-/** By name, as upstream's kubelet writes them. */
+/** Statuses of main containers, sorted by name as upstream. */
 export function containerStatuses(facts: StatusFacts): ContainerStatus[] {
   const previous = previousOf(facts).containerStatuses ?? [];
   return (facts.pod.spec?.containers ?? [])
@@ -67,7 +66,7 @@ function fromRuntime(current: ObservedContainer, subject: Subject): ContainerSta
     });
   const ended = older.find(({ state }) => state.kind === "exited");
   const ran = before?.state?.running !== undefined;
-  // It ran when last seen and is not there any more, neither as this container nor as one before it.
+  // The container that was running has disappeared: it is neither the current one nor an exited one.
   const lost = ran && before.containerID !== containerID && !ended;
   const lostNow = lost || (ran && current.state.kind === "unknown");
   return {
@@ -86,7 +85,7 @@ function fromRuntime(current: ObservedContainer, subject: Subject): ContainerSta
   };
 }
 
-/** What the end of the container before this one was, as far as the status knows. */
+/** Last state according to the previous status. */
 function lastStateOf(before: ContainerStatus | undefined, containerId: string): State {
   if (before?.state?.terminated && before.containerID !== containerId) {
     return { terminated: before.state.terminated };
@@ -118,7 +117,9 @@ function describeSpec({ container, facts }: Subject) {
   };
 }
 
-/** A container that could not be started waits for the reason why; how it ended before is its last state. */
+/**
+ * A container that failed to start is waiting with the reason of the problem; its previous exit becomes its last state.
+ */
 function withProblem(status: ContainerStatus, subject: Subject): ContainerStatus {
   const problem = subject.facts.problems.get(status.name);
   if (!problem || !isToBeStarted(status, subject)) return status;
@@ -145,7 +146,7 @@ function withReadiness(status: ContainerStatus, { role, current, facts }: Subjec
     return { ...status, started: running, ready: status.state?.terminated?.exitCode === 0 };
   }
   if (!running) return { ...status, started: false, ready: false };
-  const { started, ready } = facts.verdict(current.id);
+  const { started, ready } = facts.probeResult(current.id);
   return { ...status, started, ready: started && ready };
 }
 
@@ -165,4 +166,15 @@ function countContainers({ pod: { spec } }: StatusFacts): number {
 
 function fullId(container: ObservedContainer, { runtimeName }: StatusFacts): string {
   return `${runtimeName}://${container.id}`;
+}
+
+type VolumeMountStatus = NonNullable<ContainerStatus["volumeMounts"]>[number];
+
+/** Statuses of the container's volume mounts. Only read-only mounts report whether they are recursively read-only. */
+function volumeMountStatuses(container: Container, recursive: boolean): VolumeMountStatus[] {
+  return (container.volumeMounts ?? []).map(({ name, mountPath, readOnly, recursiveReadOnly }) => {
+    if (!readOnly) return { name, mountPath };
+    const enabled = recursiveReadOnly === "Enabled" || (recursiveReadOnly === "IfPossible" && recursive);
+    return { name, mountPath, readOnly, recursiveReadOnly: enabled ? "Enabled" : "Disabled" };
+  });
 }

@@ -22,17 +22,17 @@ const deadline = {
   message: "Pod was active on the node longer than the specified deadline",
 } as const;
 
-test("the phase waits until nothing runs; readiness does not", () => {
+test("the phase changes when no container runs, readiness immediately", () => {
   const observed = observe([observedContainer("web", running)]);
   const previous = generate({ observed });
-  const stopping = generate({ previous, observed, ending: deadline });
+  const stopping = generate({ previous, observed, termination: deadline });
   expect(stopping).toMatchObject({ phase: "Running" });
   expect(stopping.reason).toBeUndefined();
   expect(conditionOf(stopping, "Ready")).toMatchObject({ status: "False", reason: "PodFailed" });
   const stopped = generate({
     previous: stopping,
     observed: observe([observedContainer("web", exited(137))], [sandbox({ ready: false })]),
-    ending: deadline,
+    termination: deadline,
   });
   const { reason, message } = deadline;
   expect(stopped).toMatchObject({ phase: "Failed", reason, message });
@@ -40,15 +40,15 @@ test("the phase waits until nothing runs; readiness does not", () => {
   expect(generate({ previous: stopped, observed })).toMatchObject({ phase: "Failed", reason, message });
 });
 
-test("a pod that was turned away has no container statuses", () => {
+test("a rejected pod has no container statuses", () => {
   const status = generate({
-    ending: { kind: "rejected", reason: "NodeAffinity", message: "Pod was rejected" },
+    termination: { kind: "rejected", reason: "NodeAffinity", message: "Pod was rejected" },
   });
   expect(status).toMatchObject({ phase: "Failed", reason: "NodeAffinity", message: "Pod was rejected" });
   expect(status.containerStatuses).toBeUndefined();
 });
 
-test("an init container that has failed for good, while a sidecar still runs", () => {
+test("a permanently failed init container while a sidecar runs", () => {
   const pod = makePod({
     spec: { restartPolicy: "Never", initContainers: [sidecar("mesh"), container("init")] },
   });
@@ -68,7 +68,7 @@ test.each([
   const pod = makePod({ metadata: { deletionTimestamp: time } });
   const observed = observe([observedContainer("web", exited(exitCode))], [sandbox({ ready: false })]);
   const previous = generate({ observed: observe([observedContainer("web", running)]) });
-  const status = generate({ pod, previous, observed, ending: { kind: "terminated" }, now: later });
+  const status = generate({ pod, previous, observed, termination: { kind: "terminated" }, now: later });
   expect(status.phase).toBe(phase);
   expect(conditionOf(status, "PodReadyToStartContainers")).toMatchObject({
     status: "False",
@@ -76,23 +76,23 @@ test.each([
   });
 });
 
-test("deleted, and its container cannot be found: it counts as failed", () => {
+test("a deleted pod whose container is missing has failed", () => {
   const pod = makePod({ metadata: { deletionTimestamp: time } });
   const previous = { phase: "Running", containerStatuses: [statusBefore("web", { state: runningBefore })] };
-  const status = generate({ pod, previous, ending: { kind: "terminated" } });
+  const status = generate({ pod, previous, termination: { kind: "terminated" } });
   expect(status).toMatchObject({
     phase: "Failed",
     containerStatuses: [{ state: { terminated: { reason: "ContainerStatusUnknown", exitCode: 137 } } }],
   });
 });
 
-test("deleted before its init containers were done: containers whose turn never came stay waiting", () => {
+test("deleted during its init containers: containers that never started stay waiting", () => {
   const pod = makePod({
     spec: { initContainers: [container("one"), container("two")] },
     metadata: { deletionTimestamp: time },
   });
   const observed = observe([observedContainer("one", exited(0))], [sandbox({ ready: false })]);
-  const status = generate({ pod, observed, ending: { kind: "terminated" } });
+  const status = generate({ pod, observed, termination: { kind: "terminated" } });
   expect(status.phase).toBe("Failed");
   expect(status.initContainerStatuses?.map(({ state }) => Object.keys(state ?? {}))).toEqual([
     ["terminated"],
@@ -101,10 +101,10 @@ test("deleted before its init containers were done: containers whose turn never 
   expect(status.containerStatuses?.[0]?.state).toHaveProperty("waiting");
 });
 
-test("a static pod's phase stays open", () => {
+test("the phase of a static pod is not final", () => {
   const pod = makePod({ metadata: { annotations: { "kubernetes.io/config.source": "file" } } });
   const observed = observe([observedContainer("web", exited(0))], [sandbox({ ready: false })]);
-  expect(generate({ pod, observed, ending: { kind: "terminated" } }).phase).toBe("Running");
+  expect(generate({ pod, observed, termination: { kind: "terminated" } }).phase).toBe("Running");
 });
 
 test.each(["Failed", "Succeeded"])("a pod that the API has as %s stays so, and keeps why", (phase) => {

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { defaultFeatures } from "../../api/feature-gates.ts";
+import { defaultFeatures } from "../../api/meta/feature-gates.ts";
+import { readyToStartContainers } from "./pod-conditions.ts";
 import {
   conditionOf,
   conditionStatuses,
   exited,
   generate,
   later,
+  makeFacts,
   makePod,
   now,
   observe,
@@ -15,6 +17,7 @@ import {
   scheduledAt,
   time,
 } from "./status.fixture.ts";
+import type { StatusFacts } from "./status-facts.ts";
 
 describe("3815-6 pod states of the proposal, field by field", () => {
   const stuck = {
@@ -55,7 +58,7 @@ describe("3815-6 pod states of the proposal, field by field", () => {
     });
   });
 
-  test("3815-5 mended: the condition turns False, at that time", () => {
+  test("3815-5 turns False with a new transition time when the problem is fixed", () => {
     const problems = new Map([["web", { reason: "CreateContainerConfigError", message: "x" }]]);
     const previous = generate({ observed: observe([]), problems });
     const observed = observe([observedContainer("web", running)]);
@@ -70,7 +73,46 @@ describe("3815-6 pod states of the proposal, field by field", () => {
 });
 
 describe("transition times", () => {
-  test("3085-4 stay where they are while reasons and messages change", () => {
+  const second = 1_000;
+  const withSandbox = (status: "True" | "False" | undefined, more: object = {}) =>
+    generate({
+      pod: makePod({
+        status: {
+          conditions: status ? [{ type: "PodReadyToStartContainers", status, lastTransitionTime: time }] : [],
+        },
+      }),
+      now: later,
+      ...more,
+    });
+  const sandboxOf = (createdAtMs: number) => observe([], [sandbox({ createdAtMs })]);
+
+  test.each<[string, "True" | "False" | undefined, number, string]>([
+    ["the API has it as False", "False", now + 20 * second, "2022-12-06T15:34:07Z"],
+    ["the API does not have it", undefined, now + 20 * second, "2022-12-06T15:34:07Z"],
+    ["the API has it as False since a later time", "False", now - 20 * second, time],
+    ["the API has it as True", "True", now - 2 * second, time],
+    ["the API has it as True, written in the second of the creation", "True", now + 999, time],
+    ["the API has it as True of an earlier sandbox", "True", now + 20 * second, "2022-12-06T15:34:07Z"],
+    ["the clock was set back since", "False", later + 20 * second, "2022-12-06T15:34:47Z"],
+  ])("3085-8 the sandbox of a previous kubelet, and %s", (_, status, createdAtMs, expected) => {
+    const generated = withSandbox(status, {
+      observed: sandboxOf(createdAtMs),
+      isFirst: true,
+    });
+    expect(conditionOf(generated, "PodReadyToStartContainers")).toMatchObject({
+      status: "True",
+      lastTransitionTime: expected,
+    });
+  });
+
+  test("3085-2 a sandbox that this kubelet created is ready from now on, however long its creation took", () => {
+    const generated = withSandbox("False", { observed: sandboxOf(now + second) });
+    expect(conditionOf(generated, "PodReadyToStartContainers")?.lastTransitionTime).toBe(
+      "2022-12-06T15:34:47Z",
+    );
+  });
+
+  test("3085-4 do not change with reasons and messages", () => {
     const first = generate({ sandboxProblem: { reason: "FailedMount", message: "a" } });
     const second = generate({
       previous: first,
@@ -120,7 +162,7 @@ describe("transition times", () => {
     });
   });
 
-  test("3085-8 continue from what the API has after a restart of the kubelet", () => {
+  test("3085-8 continue from the API after a restart of the kubelet", () => {
     const observed = observe([observedContainer("web", running)]);
     const pod = makePod({ status: generate({ observed }) });
     expect(generate({ pod, observed, now: later })).toEqual(pod.status);
@@ -147,14 +189,14 @@ describe("3085-7 gates", () => {
     ]);
   });
 
-  test("off: what an earlier kubelet wrote stays as it is", () => {
+  test("off: conditions that an earlier kubelet wrote are unchanged", () => {
     const persisted = { type: "PodReadyToStartContainers", status: "True", lastTransitionTime: scheduledAt };
     const pod = makePod({ status: { conditions: [persisted] } });
     expect(conditionOf(generate({ pod, features }), persisted.type)).toEqual(persisted);
   });
 });
 
-test("conditions of others are kept as the API has them, and gate readiness", () => {
+test("conditions of other writers are kept and used as readiness gates", () => {
   const gate = { type: "example.com/lb", status: "True" };
   const target = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" };
   const pod = makePod({
@@ -166,4 +208,81 @@ test("conditions of others are kept as the API has them, and gate readiness", ()
   const status = generate({ pod, previous, observed: observe([observedContainer("web", running)]) });
   expect(status.conditions?.slice(0, 2)).toEqual([gate, target]);
   expect(conditionOf(status, "Ready")?.status).toBe("True");
+});
+
+const lost = sandbox({ ready: false });
+const older = sandbox({ id: "sandbox-0", attempt: 0 });
+const withoutIp = sandbox({ ips: [] });
+const failedMount = {
+  reason: "FailedMount",
+  message: 'MountVolume.SetUp failed for volume "s" : secret "x" not found',
+};
+
+const cases: readonly (readonly [string, Partial<StatusFacts>, string | undefined])[] = [
+  ["3085-1 no sandbox", {}, "no pod sandbox exists"],
+  ["3085-1 a ready sandbox", { observed: observe([]) }, undefined],
+  ["3085-5 a lost sandbox", { observed: observe([], [lost]) }, "pod sandbox is not ready"],
+  [
+    "3085-1 a sandbox without address",
+    { observed: observe([], [withoutIp]) },
+    "pod sandbox has no IP address",
+  ],
+  [
+    "3085-1 the same on the host's network",
+    { pod: makePod({ spec: { hostNetwork: true } }), observed: observe([], [withoutIp]) },
+    undefined,
+  ],
+  ["one lost, one ready", { observed: observe([], [sandbox(), sandbox({ ready: false })]) }, undefined],
+  ["the newer lost", { observed: observe([], [lost, older]) }, "pod sandbox is not ready"],
+  [
+    "two ready",
+    { observed: observe([], [sandbox(), older]) },
+    "multiple pod sandboxes are ready and need to be reconciled",
+  ],
+  [
+    "3085-6 all has been stopped",
+    { observed: observe([]), termination: { kind: "terminated" } },
+    "pod sandbox is not ready",
+  ],
+  [
+    "a problem of before, overcome",
+    { observed: observe([]), sandboxProblem: { reason: "FailedCreatePodSandBox", message: "no" } },
+    undefined,
+  ],
+  [
+    "a volume that fails beside containers that were made",
+    { observed: observe([observedContainer("web", running)]), sandboxProblem: failedMount },
+    undefined,
+  ],
+];
+
+test.each(cases)("%s", (_, facts, missing) => {
+  const probeResult = readyToStartContainers(makeFacts(facts));
+  expect(probeResult).toEqual(
+    missing === undefined
+      ? { type: "PodReadyToStartContainers", status: "True" }
+      : {
+          type: "PodReadyToStartContainers",
+          status: "False",
+          reason: "PodSandboxNotReady",
+          message: missing,
+        },
+  );
+});
+
+test.each([
+  ["3085-4 what keeps the sandbox away is said", undefined],
+  ["3085-3 volumes that failed while the sandbox was made keep it False", observe([])],
+])("%s", (_, observed) => {
+  expect(readyToStartContainers(makeFacts({ observed, sandboxProblem: failedMount }))).toMatchObject({
+    status: "False",
+    ...failedMount,
+  });
+});
+
+test("a terminated pod does not wait for its volumes", () => {
+  const termination = { kind: "terminated" } as const;
+  expect(readyToStartContainers(makeFacts({ sandboxProblem: failedMount, termination }))).toMatchObject({
+    reason: "PodSandboxNotReady",
+  });
 });

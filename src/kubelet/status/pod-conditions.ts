@@ -1,15 +1,20 @@
-import { formatTime } from "../../api/format-time.ts";
-import type { ContainerStatus, PodCondition } from "../../api/objects.ts";
-import { containersReady } from "./condition/containers-ready.ts";
-import { failingToStart } from "./condition/failing-to-start.ts";
-import { initialized } from "./condition/initialized.ts";
-import { ready } from "./condition/ready.ts";
-import { readyToStartContainers } from "./condition/ready-to-start-containers.ts";
-import { isTrue, type Verdict } from "./condition/verdict.ts";
-import { isOwnedCondition } from "./owned-conditions.ts";
+// Clauses: 3085-1, 3085-2, 3085-4, 3085-7, 3085-8, 3815-6, 3815-8
+import type { Features } from "../../api/meta/feature-gates.ts";
+import type { ContainerStatus, PodCondition } from "../../api/meta/objects.ts";
+import { formatTime } from "../../api/meta/time.ts";
+import { isFinalPhase } from "../../api/pod/pod-state.ts";
+import { failingToStart } from "../../explain/failing-to-start.ts";
+import {
+  type ConditionResult,
+  containersReady,
+  initialized,
+  isFalse,
+  isTrue,
+  ready,
+} from "./conditions/readiness.ts";
 import { previousOf, type StatusFacts } from "./status-facts.ts";
 
-/** Those of others as the API has them, then the kubelet's own. */
+/** Conditions of other writers as they are in the API, followed by the kubelet's own. */
 export function podConditions(
   facts: StatusFacts,
   statuses: readonly ContainerStatus[],
@@ -18,27 +23,97 @@ export function podConditions(
   const { pod, features } = facts;
   const spec = pod.spec ?? { containers: [] };
   const known = (pod.status ?? previousOf(facts)).conditions ?? [];
-  const foreign = known.filter(({ type }) => !isOwnedCondition(type, features));
+  const others = known.filter(({ type }) => !isOwnedCondition(type, features));
   const containers = containersReady(spec, statuses, phase);
-  const own: Verdict[] = [
+  const own: ConditionResult[] = [
     ...(features.PodReadyToStartContainersCondition ? [readyToStartContainers(facts)] : []),
     initialized(spec, statuses, phase),
-    ready(spec, containers, foreign),
+    ready(spec, containers, others),
     containers,
     isTrue("PodScheduled"),
-    ...(features.PodFailingToStartCondition ? [failingToStart(statuses, phase)] : []),
+    ...(features.PodFailingToStartCondition
+      ? [failingToStart({ statuses, ended: isTerminating(facts, phase), previous: previousOf(facts) })]
+      : []),
   ];
-  return [...foreign, ...own.map((verdict) => dated(verdict, facts))];
+  return [...others, ...own.map((result) => dated(result, facts))];
 }
 
-/** The time of a transition moves with the status alone, not with reason or message. */
-function dated(verdict: Verdict, facts: StatusFacts): PodCondition {
-  const before = previousOf(facts).conditions?.find(({ type }) => type === verdict.type);
+function isTerminating({ pod, termination }: StatusFacts, phase: string): boolean {
+  return isFinalPhase(phase) || termination !== undefined || pod.metadata.deletionTimestamp !== undefined;
+}
+
+/** Adds the transition time, which changes only with the status, and the observed generation. */
+function dated(result: ConditionResult, facts: StatusFacts): PodCondition {
+  const before = previousOf(facts).conditions?.find(({ type }) => type === result.type);
   const { generation } = facts.pod.metadata;
-  const unchanged = before?.status === verdict.status ? before.lastTransitionTime : undefined;
   return {
-    ...verdict,
-    lastTransitionTime: unchanged ?? formatTime(facts.now),
+    ...result,
+    lastTransitionTime: transitionTime(result, before, facts),
     ...(generation && { observedGeneration: generation }),
   };
+}
+
+function transitionTime(
+  { type, status }: ConditionResult,
+  before: PodCondition | undefined,
+  facts: StatusFacts,
+): string {
+  const beforeMs = Date.parse(before?.lastTransitionTime ?? "") || 0;
+  const adoptedMs = type === readyToStartType && status === "True" ? adoptedSandboxMs(facts) : 0;
+  // A sandbox that is newer than the condition replaced another one that the condition describes.
+  const isReplaced = adoptedMs >= beforeMs + resolutionMs;
+  if (before?.lastTransitionTime && before.status === status && !isReplaced) return before.lastTransitionTime;
+  return formatTime(adoptedMs > 0 ? Math.min(Math.max(adoptedMs, beforeMs), facts.now) : facts.now);
+}
+
+/** Creation time of the current sandbox if a previous kubelet saw it become ready; otherwise 0. */
+function adoptedSandboxMs({ observed, isFirst = false }: StatusFacts): number {
+  return isFirst ? (observed?.sandboxes[0]?.createdAtMs ?? 0) : 0;
+}
+
+/** Times in the API are whole seconds. */
+const resolutionMs = 1_000;
+
+const always: ReadonlySet<string> = new Set(["Initialized", "Ready", "ContainersReady", "PodScheduled"]);
+
+/**
+ * Whether the kubelet writes conditions of this type. Other conditions are left unchanged, including those that a
+ * kubelet with other feature gates wrote.
+ */
+export function isOwnedCondition(type: string, features: Features): boolean {
+  if (type === readyToStartType) return features.PodReadyToStartContainersCondition;
+  if (type === "FailingToStart") return features.PodFailingToStartCondition;
+  return always.has(type);
+}
+
+const readyToStartType = "PodReadyToStartContainers";
+const notReady = "PodSandboxNotReady";
+
+/**
+ * Condition PodReadyToStartContainers (KEP-3085): the pod has exactly one ready sandbox, with an IP address unless it
+ * is on the host network. Volumes are mounted before the first container, so a failed mount makes it False too.
+ */
+export function readyToStartContainers(facts: StatusFacts): ConditionResult {
+  const missing = missingForSandbox(facts) ?? missingForContainers(facts);
+  if (missing === undefined) return isTrue(readyToStartType);
+  const { sandboxProblem, termination } = facts;
+  if (sandboxProblem && !termination)
+    return isFalse(readyToStartType, sandboxProblem.reason, sandboxProblem.message);
+  return isFalse(readyToStartType, notReady, missing);
+}
+
+function missingForSandbox({ pod, observed, termination }: StatusFacts): string | undefined {
+  const [sandbox, ...older] = observed?.sandboxes ?? [];
+  if (!sandbox) return "no pod sandbox exists";
+  if (!sandbox.ready || termination?.kind === "terminated") return "pod sandbox is not ready";
+  if (older.some(({ ready }) => ready)) return "multiple pod sandboxes are ready and need to be reconciled";
+  if (!pod.spec?.hostNetwork && sandbox.ips.length === 0) return "pod sandbox has no IP address";
+  return undefined;
+}
+
+/** A failed mount blocks all containers of the sandbox. */
+function missingForContainers({ observed, sandboxProblem }: StatusFacts): string | undefined {
+  const sandboxId = observed?.sandboxes[0]?.id;
+  const begun = observed?.containers.some((container) => container.sandboxId === sandboxId);
+  return begun || sandboxProblem?.reason !== "FailedMount" ? undefined : sandboxProblem.message;
 }

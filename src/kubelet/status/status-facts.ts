@@ -1,52 +1,57 @@
-import type { Features } from "../../api/feature-gates.ts";
-import type { Pod, PodStatus } from "../../api/objects.ts";
-import type { ObservedPod } from "../observed-pod.ts";
-import type { ProbeVerdict } from "../probe/prober.ts";
+import type { Features } from "../../api/meta/feature-gates.ts";
+import type { Pod, PodStatus } from "../../api/meta/objects.ts";
+import type { ObservedPod } from "../model/observed-pod.ts";
+import type { CombinedProbeResult } from "../model/prober.ts";
 
 export interface StartProblem {
   readonly reason: string;
   readonly message: string;
 }
 
-/** The kubelet ends the pod for good: it is Failed once nothing of it runs any more. */
-export interface EarlyEnding {
+/** Reason why the kubelet terminates a pod. The pod is Failed when none of its containers runs any more. */
+export interface TerminationReason {
   readonly kind: "deadline" | "rejected" | "shutdown";
   readonly reason: string;
   readonly message: string;
 }
 
-export type PodEnding =
-  | EarlyEnding
-  /** The pod was deleted, or has done its work, and all of it has been stopped. */
+export type PodTermination =
+  | TerminationReason
+  /** The pod was deleted or has completed, and all of its containers have stopped. */
   | { readonly kind: "terminated" };
 
-/** All that a pod's status is made from. */
+/** Input of generatePodStatus. */
 export interface StatusFacts {
-  /** As the API has it: conditions that others wrote, and a phase that has ended, are taken from its status. */
+  /** Pod in the API: conditions of other writers and a final phase are taken from its status. */
   readonly pod: Pod;
-  /** What the runtime has; undefined when it was asked and has nothing of the pod. */
+  /** State in the runtime; undefined if the runtime has nothing of the pod. */
   readonly observed: ObservedPod | undefined;
-  /** Last written or last seen: transition times, restart counts and last states continue from it. */
+  /**
+   * Whether this is the first status that this kubelet generates for the pod. A sandbox that is ready then was created by a
+   * previous kubelet, which may not have been able to write it. Defaults to false.
+   */
+  readonly isFirst?: boolean;
+  /** Last written or last seen status: transition times, restart counts and last states continue from it. */
   readonly previous: PodStatus | undefined;
-  /** By container name: why it is not started. */
+  /** Problems that keep containers from starting, by container name. */
   readonly problems: ReadonlyMap<string, StartProblem>;
-  /** Why there is no sandbox: volumes, network, runtime handler. */
+  /** Problem that keeps the sandbox from starting: volumes, network or runtime handler. */
   readonly sandboxProblem: StartProblem | undefined;
-  /** What the probes say of a container that runs, by its CRI id. */
-  readonly verdict: (containerId: string) => ProbeVerdict;
-  readonly ending: PodEnding | undefined;
-  /** The node's addresses, the primary one first. */
+  /** Probe results of a running container, by its CRI id. */
+  readonly probeResult: (containerId: string) => CombinedProbeResult;
+  readonly termination: PodTermination | undefined;
+  /** Addresses of the node, the primary one first. */
   readonly hostIps: readonly string[];
-  /** As the runtime calls itself: the scheme of container ids. */
+  /** Name of the runtime, which is the scheme of container ids. */
   readonly runtimeName: string;
-  /** Of the pod's runtime handler; unless told it cannot. */
+  /** Whether the pod's runtime handler supports recursive read-only mounts. Defaults to false. */
   readonly recursiveReadOnlyMounts?: boolean;
   readonly features: Features;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** What came before: the last status that was generated, else the one that the API has. */
+/** Previous status: the last generated one, or the one in the API. */
 export function previousOf({ previous, pod }: Pick<StatusFacts, "previous" | "pod">): PodStatus {
   return previous ?? pod.status ?? {};
 }

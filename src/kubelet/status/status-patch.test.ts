@@ -1,16 +1,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { defaultFeatures } from "../../api/feature-gates.ts";
-import type { PodStatus } from "../../api/objects.ts";
+import { defaultFeatures } from "../../api/meta/feature-gates.ts";
+import type { PodStatus } from "../../api/meta/objects.ts";
 import { applyStrategicMergePatch } from "../../api/patch/strategic-merge-patch.ts";
+import { builtInSchema } from "../../api/schema/built-in-schema.ts";
 import { generatePodStatus } from "./generate-pod-status.ts";
-import { isOwnedCondition } from "./owned-conditions.ts";
+import { isOwnedCondition } from "./pod-conditions.ts";
 import { exited, makeFacts, observe, observedContainer, running, sandbox } from "./status.fixture.ts";
 import { statusPatch } from "./status-patch.ts";
 
 const owned = (type: string) => isOwnedCondition(type, defaultFeatures);
 
-test("nothing has changed: nothing is sent, however it is written", () => {
+test("sends nothing without a change", () => {
   const status: PodStatus = { phase: "Running", conditions: [{ type: "Ready", status: "True" }], podIPs: [] };
   const has = JSON.parse(
     '{"qosClass":"Burstable","phase":"Running","conditions":[{"lastProbeTime":null,"status":"True","type":"Ready"}]}',
@@ -18,7 +19,7 @@ test("nothing has changed: nothing is sent, however it is written", () => {
   expect(statusPatch(status, has, owned)).toBeUndefined();
 });
 
-test("only what changed, conditions by type and field", () => {
+test("sends only changes, conditions by type and field", () => {
   const has: PodStatus = {
     phase: "Pending",
     startTime: "2022-12-06T15:33:47Z",
@@ -47,7 +48,7 @@ test("only what changed, conditions by type and field", () => {
   });
 });
 
-test("a new condition says where it belongs", () => {
+test("sends the order of the conditions with a new one", () => {
   const want: PodStatus = {
     conditions: [
       { type: "PodReadyToStartContainers", status: "True" },
@@ -60,7 +61,7 @@ test("a new condition says where it belongs", () => {
   });
 });
 
-test("what others own is not touched, though our copy of it is old", () => {
+test("does not touch fields of other writers", () => {
   const want: PodStatus = { conditions: [{ type: "example.com/lb", status: "False" }] };
   const has: PodStatus = {
     conditions: [{ type: "example.com/lb", status: "True" }],
@@ -71,7 +72,7 @@ test("what others own is not touched, though our copy of it is old", () => {
   expect(statusPatch(want, has, owned)).toBeUndefined();
 });
 
-test("3085-7 a condition behind a gate that is off is not touched", () => {
+test("3085-7 does not touch a condition whose gate is off", () => {
   const off = { ...defaultFeatures, PodReadyToStartContainersCondition: false };
   const condition = (status: string) => ({ conditions: [{ type: "PodReadyToStartContainers", status }] });
   const patch = statusPatch(condition("False"), condition("True"), (type) => isOwnedCondition(type, off));
@@ -94,16 +95,16 @@ const aStatus = fc
           sandbox({ ready: sandboxReady, ips }),
         ]),
         problems: new Map(problem ? [["web", { reason: problem, message: "m" }]] : []),
-        verdict: () => ({ started: true, ready }),
+        probeResult: () => ({ started: true, ready }),
       }),
     ),
   );
 
-test("applied to what was there, a patch makes what is wanted of it", () => {
+test("applying the patch gives the wanted status", () => {
   fc.assert(
     fc.property(aStatus, aStatus, (has, want) => {
       const patch = statusPatch(want, has, owned) ?? {};
-      const status = applyStrategicMergePatch("core.v1.PodStatus", plain(has), plain(patch));
+      const status = applyStrategicMergePatch(builtInSchema, "core.v1.PodStatus", plain(has), plain(patch));
       expect(status).toEqual(plain(want));
       expect(statusPatch(want, status, owned)).toBeUndefined();
     }),

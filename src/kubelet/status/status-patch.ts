@@ -1,7 +1,8 @@
-import { isEqual } from "../../api/is-equal.ts";
-import type { PodCondition, PodStatus } from "../../api/objects.ts";
+// Clauses: 3085-9
+import { isEqual } from "../../api/meta/is-equal.ts";
+import type { PodCondition, PodStatus } from "../../api/meta/objects.ts";
 
-/** What the kubelet writes and nobody else does. Lists of container statuses have no key: they are sent whole. */
+/** Fields that only the kubelet writes. Lists of container statuses have no merge key and are sent completely. */
 const ownFields = [
   "phase",
   "reason",
@@ -14,12 +15,12 @@ const ownFields = [
   "initContainerStatuses",
 ] as const satisfies readonly (keyof PodStatus)[];
 
-/** Lists that a strategic merge patch merges by address: the new list has to say that it replaces the old one. */
+/** Lists that a strategic merge patch merges by address; a `$patch: replace` entry replaces them. */
 const addressFields = ["podIPs", "hostIPs"] as const satisfies readonly (keyof PodStatus)[];
 
 type Patch = Record<string, unknown>;
 
-/** The strategic merge patch of `status` that makes `has` what is wanted; undefined when it is. */
+/** Strategic merge patch that turns the status `has` into `want`; undefined if they are equal. */
 export function statusPatch(
   want: PodStatus,
   has: PodStatus,
@@ -36,7 +37,7 @@ export function statusPatch(
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-/** Only conditions that the kubelet owns: a stale copy of somebody else's must not overwrite the original. */
+/** Patches only conditions that the kubelet owns, so that stale copies of others are not written. */
 function conditionsPatch(want: PodStatus, has: PodStatus, isOwned: (type: string) => boolean): Patch {
   const before = new Map(has.conditions?.map((condition) => [condition.type, condition]));
   const conditions = want.conditions ?? [];
@@ -51,7 +52,15 @@ function conditionsPatch(want: PodStatus, has: PodStatus, isOwned: (type: string
   };
 }
 
-const conditionFields = ["status", "reason", "message", "lastTransitionTime", "observedGeneration"] as const;
+/** The kubelet sets no probe time; another writer of the condition may have (`kindling conditions`). */
+const conditionFields = [
+  "status",
+  "reason",
+  "message",
+  "lastTransitionTime",
+  "lastProbeTime",
+  "observedGeneration",
+] as const;
 
 function conditionPatch(
   want: PodCondition,

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { defaultFeatures } from "../../api/feature-gates.ts";
-import type { Pod, PodStatus } from "../../api/objects.ts";
+import { defaultFeatures } from "../../api/meta/feature-gates.ts";
+import type { Pod, PodStatus } from "../../api/meta/objects.ts";
+import { StatusError } from "../../api/meta/status-error.ts";
 import { applyStrategicMergePatch } from "../../api/patch/strategic-merge-patch.ts";
-import { StatusError } from "../../api/status-error.ts";
+import { builtInSchema } from "../../api/schema/built-in-schema.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock, type ManualClock } from "../../lib/manual-clock.ts";
 import { makePod } from "./status.fixture.ts";
@@ -21,9 +22,9 @@ function createApi() {
     tries: 0,
     /** Thrown by each call. */
     failure: undefined as Error | undefined,
-    /** Thrown after the patch was applied: the answer is lost. */
+    /** Thrown after the patch was applied: the response is lost. */
     lostAnswer: undefined as Error | undefined,
-    /** What the server makes of a status before it keeps it. */
+    /** Change that the server makes to a status before storing it. */
     change: (status: object): object => status,
     /** Patches wait for it. */
     gate: Promise.resolve(),
@@ -44,7 +45,12 @@ function createApi() {
         if (body.metadata.uid !== api.pod.metadata.uid || key.name !== api.pod.metadata.name)
           throw conflict();
         const status = api.change(
-          applyStrategicMergePatch("core.v1.PodStatus", { ...api.pod.status }, { ...body.status }),
+          applyStrategicMergePatch(
+            builtInSchema,
+            "core.v1.PodStatus",
+            { ...api.pod.status },
+            { ...body.status },
+          ),
         );
         const resourceVersion = String(Number(api.pod.metadata.resourceVersion) + 1);
         api.pod = { ...api.pod, metadata: { ...api.pod.metadata, resourceVersion }, status };
@@ -88,7 +94,7 @@ afterEach(async () => {
 const phase = (name: string, more: PodStatus = {}): PodStatus => ({ ...pod.status, phase: name, ...more });
 const settle = () => clock.advance(0);
 
-test("one PATCH for all that changed, none when nothing did", async () => {
+test("sends one PATCH for all changes and none without changes", async () => {
   writer.set(pod, phase("Running", { podIP: "10.0.0.5" }));
   await settle();
   expect(api.patches).toEqual([{ phase: "Running", podIP: "10.0.0.5" }]);
@@ -98,13 +104,13 @@ test("one PATCH for all that changed, none when nothing did", async () => {
   expect(api.gets).toBe(0);
 });
 
-test("what is set in one go is written once: the latest wins", async () => {
+test("writes only the latest of several statuses in one tick", async () => {
   for (const message of ["a", "b", "c"]) writer.set(pod, phase("Pending", { message }));
   await settle();
   expect(api.patches).toEqual([{ message: "c" }]);
 });
 
-test("what is set while a write is on its way is written after it, even back to what was", async () => {
+test("writes a status that is set during a write afterwards, even if it reverts it", async () => {
   let open = () => {};
   api.gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -119,16 +125,16 @@ test("what is set while a write is on its way is written after it, even back to 
   expect(api.pod?.status?.phase).toBe("Pending");
 });
 
-test("an old copy of the pod does not hide what has to be written", async () => {
+test("writes a change even if the given copy of the pod is outdated", async () => {
   writer.set(pod, phase("Running"));
   await settle();
-  // The informer has not caught up: its pod still says Pending.
+  // The informer lags behind: its pod is still Pending.
   writer.set(pod, phase("Pending"));
   await settle();
   expect(api.pod?.status?.phase).toBe("Pending");
 });
 
-test("what somebody else wrote over it is put right", async () => {
+test("writes the status again after another writer changed it", async () => {
   writer.set(pod, phase("Running"));
   await settle();
   const touched: Pod = {
@@ -142,7 +148,7 @@ test("what somebody else wrote over it is put right", async () => {
   expect(api.pod?.status?.phase).toBe("Running");
 });
 
-test("what somebody else wrote just before, unseen, is put right too", async () => {
+test("writes the status again after an unseen change by another writer", async () => {
   writer.set(pod, phase("Running", { podIP: "10.0.0.5" }));
   await settle();
   if (api.pod) api.pod = { ...api.pod, status: { ...api.pod.status, phase: "Pending" } };
@@ -151,7 +157,7 @@ test("what somebody else wrote just before, unseen, is put right too", async () 
   expect(api.pod?.status).toMatchObject({ phase: "Running", podIP: "10.0.0.6" });
 });
 
-test("what a server drops is not sent to it forever", async () => {
+test("does not resend fields that the server drops", async () => {
   api.change = ({ ...status }: PodStatus) => {
     delete status.message;
     return status;
@@ -163,14 +169,14 @@ test("what a server drops is not sent to it forever", async () => {
   expect(api.patches).toEqual([{ message: "dropped" }, { phase: "Running", message: "dropped" }]);
 });
 
-test("latest is what was set, before that what the API has", () => {
+test("latest returns the status that was set, or the one in the API", () => {
   expect(writer.latest(pod)).toEqual(pod.status);
   writer.set(pod, phase("Running"));
   expect(writer.latest(pod)).toEqual(phase("Running"));
 });
 
-describe("3085-8 the API server is away", () => {
-  test("tries again, longer each time, and writes the latest when it is back", async () => {
+describe("3085-8 while the API server is unreachable", () => {
+  test("retries with back-off and then writes the latest status", async () => {
     api.failure = new Error("connect ECONNREFUSED");
     writer.set(pod, phase("Pending", { message: "a" }));
     await clock.advance(60_000);
@@ -183,7 +189,7 @@ describe("3085-8 the API server is away", () => {
     expect(api.patches).toEqual([{ phase: "Running", message: "b" }]);
   });
 
-  test("an answer that was lost is not written twice", async () => {
+  test("does not repeat a write whose response was lost", async () => {
     api.lostAnswer = new Error("socket hang up");
     writer.set(pod, phase("Running"));
     await settle();
@@ -195,7 +201,7 @@ describe("3085-8 the API server is away", () => {
 });
 
 describe("the pod is gone", () => {
-  test("deleted: nothing more is tried", async () => {
+  test("stops writing for a deleted pod", async () => {
     api.pod = undefined;
     writer.set(pod, phase("Running"));
     await settle();
@@ -205,7 +211,7 @@ describe("the pod is gone", () => {
     await writer.flushed("uid-1", AbortSignal.timeout(1_000));
   });
 
-  test("replaced by another of its name: that one is not touched", async () => {
+  test("does not write to a new pod of the same name", async () => {
     api.pod = makePod({ metadata: { uid: "uid-2" } });
     writer.set(pod, phase("Running"));
     await clock.advance(60_000);
@@ -214,8 +220,8 @@ describe("the pod is gone", () => {
   });
 });
 
-describe("3085-9 a pod that changes all the time", () => {
-  test("a burst, then one write a second, and the last state arrives", async () => {
+describe("3085-9 a pod that changes continuously", () => {
+  test("allows a burst, then one write a second, and writes the last state", async () => {
     for (let i = 1; i <= 600; i++) {
       writer.set(pod, phase("Running", { message: `flap ${i}` }));
       await clock.advance(100);
@@ -227,7 +233,7 @@ describe("3085-9 a pod that changes all the time", () => {
 });
 
 describe("flushed", () => {
-  test("waits for what was set", async () => {
+  test("waits for the latest status", async () => {
     api.failure = new Error("away");
     writer.set(pod, phase("Failed"));
     let done = false;
@@ -242,13 +248,13 @@ describe("flushed", () => {
     expect(api.pod?.status?.phase).toBe("Failed");
   });
 
-  test("has nothing to wait for", async () => {
+  test("resolves without a pending status", async () => {
     await writer.flushed("nobody", stop.signal);
     writer.set(pod, { ...pod.status });
     await writer.flushed("uid-1", stop.signal);
   });
 
-  test("ends with its signal", async () => {
+  test("rejects when its signal aborts", async () => {
     api.failure = new Error("away");
     writer.set(pod, phase("Failed"));
     const giveUp = new AbortController();
@@ -257,7 +263,7 @@ describe("flushed", () => {
     await expect(flushed).rejects.toThrow("enough");
   });
 
-  test("ends when the pod is forgotten, and nothing is written for it any more", async () => {
+  test("resolves when the pod is forgotten, which stops its writes", async () => {
     api.failure = new Error("away");
     writer.set(pod, phase("Failed"));
     await settle();
@@ -270,7 +276,7 @@ describe("flushed", () => {
   });
 });
 
-test("what was set before it runs is written once it does", async () => {
+test("writes a status that was set before the writer runs", async () => {
   stop.abort();
   await ended;
   const early = createStatusWriter({

@@ -1,25 +1,26 @@
-import type { Features } from "../../api/feature-gates.ts";
-import { isEqual } from "../../api/is-equal.ts";
-import type { Pod, PodStatus } from "../../api/objects.ts";
-import { isNewerVersion } from "../../api/resource-version.ts";
-import type { Client } from "../../client/client.ts";
-import { isNotFound } from "../../client/status-errors.ts";
+// Clauses: 3085-8, 3085-9
+import type { Features } from "../../api/meta/feature-gates.ts";
+import { isEqual } from "../../api/meta/is-equal.ts";
+import { isNewerVersion } from "../../api/meta/object-facts.ts";
+import type { Pod, PodStatus } from "../../api/meta/objects.ts";
+import type { Client } from "../../client/api/client.ts";
+import { isNotFound } from "../../client/transport/status-errors.ts";
+import { untilAborted } from "../../lib/abort.ts";
 import { type BackoffPolicy, type BackoffState, backOff, backoffRemainingMs } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { createLimiter } from "../../lib/limiter.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { untilAborted } from "../../lib/until-aborted.ts";
-import { isOwnedCondition } from "./owned-conditions.ts";
+import { isOwnedCondition } from "./pod-conditions.ts";
 import { statusPatch } from "./status-patch.ts";
 import { budgetWaitMs, fullBudget, spendOne, type WriteBudget } from "./write-budget.ts";
 
-/** The one owner of PATCHes to `pods/status`. Of a static pod it is given the mirror pod. */
+/** The only writer of `pods/status`. For a static pod it gets the mirror pod. */
 export interface StatusWriter {
-  /** The latest wins; nothing is sent when the API already has it. Never waits. */
+  /** Sets the status to be written. The latest one wins; nothing is sent if the API has it already. Never waits. */
   set(pod: Pod, status: PodStatus): void;
-  /** What was last set, or what the API had when this kubelet first saw the pod: transition times continue from here. */
+  /** Status that was set last, or that the API had when this kubelet first saw the pod. */
   latest(pod: Pod): PodStatus | undefined;
-  /** Resolves once the API has what was last set for the pod, or the pod is gone there. */
+  /** Resolves when the API has the status that was set last, or when the pod is gone. */
   flushed(podUid: string, signal: AbortSignal): Promise<void>;
   forget(podUid: string): void;
   run(signal: AbortSignal): Promise<void>;
@@ -32,26 +33,26 @@ export interface StatusWriterOptions {
   readonly features: Features;
 }
 
-/** Writes of different pods that go on at the same time. */
+/** Maximum number of concurrent writes. */
 const concurrency = 32;
-/** Short at its longest: the API server is back, and everybody waits to see what has happened meanwhile. */
+/** The maximum delay is short, so that statuses are up to date soon after the API server is back. */
 const retryPolicy: BackoffPolicy = { initialMs: 100, maxMs: 5_000, factor: 2, resetAfterMs: 60_000 };
 
 interface Entry {
   readonly uid: string;
   readonly key: { readonly namespace: string; readonly name: string };
   want: PodStatus;
-  /** Raised with each thing to write; behind it, the one that the API has. */
+  /** `version` is incremented by each change to write; `written` is the version that the API has. */
   version: number;
   written: number;
-  /** What the API has as far as is known, and of which resource version that is. */
+  /** Last known status in the API, and its resource version. */
   has: PodStatus;
   resourceVersion: string | undefined;
-  /** What was sent and is still not there: a server that does not know a field drops it. */
+  /** Patch that was sent and had no effect: servers drop fields that they do not know. */
   ignored: unknown;
   /**
-   * idle -> writing -> idle: as long as there is something to write. After a failure nobody knows what the API has:
-   * it is asked before the next attempt. gone: it is not there any more, and nothing will be written.
+   * `idle` -> `writing` -> `idle` while there is something to write. `unsure` after a failure: the API is read before
+   * the next attempt. `gone`: the pod does not exist any more and nothing is written.
    */
   state: "idle" | "writing" | "unsure" | "gone";
   budget: WriteBudget;
@@ -79,7 +80,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   }
 
   async function writeAll(entry: Entry, signal: AbortSignal): Promise<void> {
-    // What is set several times in one step is one write.
+    // Several changes in one tick become one write.
     await Promise.resolve();
     while (isDirty(entry) && !signal.aborted) {
       const now = clock.now();
@@ -87,27 +88,27 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => {});
       else await limit(() => attempt(entry, signal));
     }
-    // In the same step as the look at the loop's condition: what is set from now on starts anew.
+    // Runs in the same tick as the check of the loop condition, so that no change is missed.
     if (entry.state !== "gone") entry.state = "idle";
   }
 
   async function attempt(entry: Entry, signal: AbortSignal): Promise<void> {
     try {
-      if (entry.state === "unsure") await lookUp(entry, signal);
+      if (entry.state === "unsure") await readStatus(entry, signal);
       if (isDirty(entry)) await write(entry, signal);
       entry.backoff = undefined;
     } catch (error) {
       if (signal.aborted) return;
-      if (isNotFound(error)) return end(entry);
-      noteFailure(entry, error);
+      if (isNotFound(error)) return stop(entry);
+      recordFailure(entry, error);
     } finally {
       for (const call of entry.onProgress) call();
     }
   }
 
-  function noteFailure(entry: Entry, error: unknown): void {
+  function recordFailure(entry: Entry, error: unknown): void {
     const log = entry.backoff ? logger.debug : logger.warn;
-    log("pod status not written, trying again", {
+    log("failed to write the pod status, retrying", {
       pod: `${entry.key.namespace}/${entry.key.name}`,
       error,
     });
@@ -115,10 +116,10 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     entry.backoff = backOff(retryPolicy, entry.backoff, clock.now());
   }
 
-  async function lookUp(entry: Entry, signal: AbortSignal): Promise<void> {
+  async function readStatus(entry: Entry, signal: AbortSignal): Promise<void> {
     const pod = await client.get("pods", entry.key, { signal });
-    // Another pod has taken the name.
-    if (pod.metadata.uid !== entry.uid) return end(entry);
+    // Another pod has the same name.
+    if (pod.metadata.uid !== entry.uid) return stop(entry);
     entry.has = pod.status ?? {};
     entry.resourceVersion = pod.metadata.resourceVersion;
     entry.state = "writing";
@@ -129,8 +130,9 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     const patch = statusPatch(want, entry.has, owned);
     if (patch && !isEqual(patch, entry.ignored)) {
       entry.budget = spendOne(entry.budget, clock.now());
-      noteAnswer(entry, await sendPatch(entry, patch, signal));
-      // Somebody else may have written just before: what they undid is written again. What a server drops is not.
+      recordResponse(entry, await sendPatch(entry, patch, signal));
+      // Another writer may have changed the status just before: its change is overwritten. Fields that the server drops
+      // are not sent again.
       const left = statusPatch(want, entry.has, owned);
       entry.ignored = isEqual(left, patch) || isEqual(left, entry.ignored) ? left : undefined;
       if (left && !entry.ignored) return;
@@ -138,20 +140,20 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     entry.written = version;
   }
 
-  function noteAnswer(entry: Entry, { metadata, status = {} }: Pod): void {
-    // A later change may have been seen before the answer came.
+  function recordResponse(entry: Entry, { metadata, status = {} }: Pod): void {
+    // A later version may have been observed before the response.
     if (isNewerVersion(entry.resourceVersion, metadata.resourceVersion)) return;
     entry.resourceVersion = metadata.resourceVersion;
     entry.has = status;
   }
 
   function sendPatch({ key, uid }: Entry, status: unknown, signal: AbortSignal): Promise<Pod> {
-    // The uid is a precondition: another pod of that name is not meant.
+    // The UID is a precondition: the patch must not apply to a new pod of the same name.
     const patch = { kind: "strategic", body: { metadata: { uid }, status } } as const;
     return client.patch("pods", key, { subresource: "status", patch, signal });
   }
 
-  function end(entry: Entry): void {
+  function stop(entry: Entry): void {
     entry.state = "gone";
     for (const call of entry.onProgress) call();
   }
@@ -179,7 +181,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
         entry.resourceVersion = resourceVersion;
       }
       entry.want = status;
-      // What is on its way may be the opposite of this: only then does it help to look again after it.
+      // A write in progress may contain the opposite change, so a dirty entry is always written again.
       if (isDirty(entry) || statusPatch(status, entry.has, owned)) entry.version++;
       start(entry);
     },
@@ -195,7 +197,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     forget(podUid) {
       const entry = entries.get(podUid);
       entries.delete(podUid);
-      if (entry) end(entry);
+      if (entry) stop(entry);
     },
 
     async run(signal) {
@@ -208,7 +210,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   };
 }
 
-/** Until something has become of an attempt to write. */
+/** Resolves after the next attempt to write. */
 async function progress(entry: Entry, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   await new Promise<void>((resolve, reject) => {

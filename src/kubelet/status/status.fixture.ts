@@ -1,10 +1,15 @@
-import { defaultFeatures } from "../../api/feature-gates.ts";
-import type { Container, ContainerStatus, Pod, PodStatus } from "../../api/objects.ts";
-import type { ContainerState, ObservedContainer, ObservedPod, ObservedSandbox } from "../observed-pod.ts";
+import { defaultFeatures } from "../../api/meta/feature-gates.ts";
+import type { Container, ContainerStatus, Pod, PodStatus } from "../../api/meta/objects.ts";
+import type {
+  ContainerState,
+  ObservedContainer,
+  ObservedPod,
+  ObservedSandbox,
+} from "../model/observed-pod.ts";
 import { generatePodStatus } from "./generate-pod-status.ts";
 import type { StatusFacts } from "./status-facts.ts";
 
-/** For tests: half past three, and what a pod looks like then. */
+/** Times and objects for tests. */
 export const scheduledAt = "2022-12-06T15:33:46Z";
 export const time = "2022-12-06T15:33:47Z";
 export const now = Date.parse(time);
@@ -18,7 +23,7 @@ interface PodParts {
   readonly metadata?: Pod["metadata"];
 }
 
-/** As the API has a pod that was just bound to the node. */
+/** Pod in the API that was just bound to the node. */
 export function makePod({ spec, status, metadata }: PodParts = {}): Pod {
   return {
     apiVersion: "v1",
@@ -51,8 +56,8 @@ export function makeFacts(facts: Partial<StatusFacts> = {}): StatusFacts {
     previous: undefined,
     problems: new Map(),
     sandboxProblem: undefined,
-    verdict: () => ({ started: true, ready: true }),
-    ending: undefined,
+    probeResult: () => ({ started: true, ready: true }),
+    termination: undefined,
     hostIps: ["192.168.0.7"],
     runtimeName: "kindling",
     features: defaultFeatures,
@@ -105,14 +110,14 @@ export function exited(exitCode: number): Extract<ContainerState, { kind: "exite
   return { kind: "exited", startedAtMs: now, finishedAtMs: now, exitCode, reason, message: "" };
 }
 
-/** A container status as written before. */
+/** Previous status of a container. */
 export function statusBefore(name: string, more: Partial<ContainerStatus> = {}): ContainerStatus {
   return { name, image: `registry/${name}:1`, imageID: "", ready: false, restartCount: 0, ...more };
 }
 
 export const runningBefore = { running: { startedAt: scheduledAt } };
 
-/** A condition's status by its type. */
+/** Condition of the given type. */
 export function conditionOf(status: PodStatus, type: string) {
   return status.conditions?.find((condition) => condition.type === type);
 }

@@ -17,7 +17,7 @@ test.each([
   expect(budgetWaitMs(spend(spent, 0), now)).toBe(waitMs);
 });
 
-test("a minute of constant change costs a burst and one write a second", () => {
+test("a minute of constant changes allows a burst and one write a second", () => {
   let budget = fullBudget(0);
   let writes = 0;
   for (let now = 0; now < 60_000; now += 10) {
@@ -28,7 +28,7 @@ test("a minute of constant change costs a burst and one write a second", () => {
   expect(writes).toBe(10 + 59);
 });
 
-test("a clock that was set back does not hold writes up", () => {
+test("a clock that was set back does not delay writes", () => {
   const budget = spend(10, 1_000_000);
   expect(budgetWaitMs(budget, 0)).toBeLessThanOrEqual(1_000);
 });

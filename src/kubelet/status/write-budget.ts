@@ -1,13 +1,14 @@
+// Clauses: 3085-9
 /**
- * How often one pod's status may be written: a burst for a start with all its steps, then one a second. A sandbox that
- * dies and comes back all the time then costs the API server one write a second, and the last state still arrives.
+ * Rate limit for the status writes of one pod: a burst for all steps of a start, then one write per second. A crashing
+ * sandbox then causes one write per second, and the last state is always written.
  */
 const burst = 10;
 const refillMs = 1_000;
 
 export interface WriteBudget {
   readonly left: number;
-  /** When the budget was counted. */
+  /** Time at which `left` was computed. */
   readonly atMs: number;
 }
 
@@ -15,7 +16,7 @@ export function fullBudget(now: number): WriteBudget {
   return { left: burst, atMs: now };
 }
 
-/** How long a write has to wait; 0 when it may go out. */
+/** Time until the next write is allowed; 0 if it is allowed now. */
 export function budgetWaitMs(budget: WriteBudget, now: number): number {
   const { left, atMs } = refill(budget, now);
   return left > 0 ? 0 : atMs + refillMs - now;
@@ -27,7 +28,7 @@ export function spendOne(budget: WriteBudget, now: number): WriteBudget {
 }
 
 function refill({ left, atMs }: WriteBudget, now: number): WriteBudget {
-  // A clock that was set back must not hold writes up for as long.
+  // Writes must not be delayed when the clock was set back.
   if (now < atMs) return { left, atMs: now };
   const earned = Math.floor((now - atMs) / refillMs);
   return left + earned >= burst ? fullBudget(now) : { left: left + earned, atMs: atMs + earned * refillMs };

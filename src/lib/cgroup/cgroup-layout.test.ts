@@ -18,7 +18,7 @@ describe("parseCgroupLayout", () => {
     expect(parseCgroupLayout(lines.join("\n")).kind).toBe(kind);
   });
 
-  it("finds controllers where they are", () => {
+  it("finds the directories of controllers", () => {
     const layout = parseCgroupLayout([...v1, v2].join("\n"));
     expect(controllerDir(layout, "cpuacct", "/a/b")).toBe("/sys/fs/cgroup/cpu,cpuacct/a/b");
     expect(controllerDir(layout, "pids", "/a/b")).toBeUndefined();
@@ -31,7 +31,7 @@ describe("parseCgroupLayout", () => {
   });
 });
 
-it("names a container's cgroup below its parent", () => {
+it("joins a container's cgroup to its parent", () => {
   expect(containerCgroup("/kubepods/besteffort/pod1", "c")).toBe("/kubepods/besteffort/pod1/c");
   expect(containerCgroup("", "c")).toBe("/kindling/c");
 });

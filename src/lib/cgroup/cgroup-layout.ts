@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where this machine keeps which controller. With v2 alone every controller is at `unified`. */
+/** Cgroup hierarchies of this machine. With cgroup v2 only, every controller is in `unified`. */
 export interface CgroupLayout {
   readonly kind: "v1" | "hybrid" | "v2" | "none";
-  /** Mount points of the v1 hierarchies, by controller; named ones as `name=systemd`. */
+  /** Mount points of the v1 hierarchies by controller; named hierarchies as `name=systemd`. */
   readonly v1: Readonly<Record<string, string>>;
   readonly unified: string | undefined;
 }
@@ -49,19 +49,25 @@ const controllers = new Set([
   "misc",
 ]);
 
-/** The path of a container's cgroup below every hierarchy. */
+/** Path of a container's cgroup below every hierarchy. */
 export function containerCgroup(parent: string, containerId: string): string {
   return join("/", parent || "kindling", containerId);
 }
 
-/** The container's directory for one controller, or undefined where this machine has no such controller. */
+/** Directory of a cgroup for one controller; undefined when this machine does not have the controller. */
 export function controllerDir(layout: CgroupLayout, controller: string, cgroup: string): string | undefined {
   const root = layout.kind === "v2" ? layout.unified : layout.v1[controller];
   return root && join(root, cgroup);
 }
 
-/** Every directory the cgroup may have. */
+/** All directories that the cgroup may have. */
 export function cgroupDirs(layout: CgroupLayout, cgroup: string): string[] {
   const roots = new Set([...Object.values(layout.v1), ...(layout.unified ? [layout.unified] : [])]);
   return [...roots].map((root) => join(root, cgroup));
+}
+
+/** Converts cgroup v1 CPU shares (2..262144) to a v2 weight (1..10000), like other runtimes. */
+export function weightFromShares(shares: number): number {
+  const bounded = Math.min(Math.max(shares, 2), 262_144);
+  return 1 + Math.floor(((bounded - 2) * 9999) / 262_142);
 }

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { type CgroupLayout, cgroupDirs } from "./cgroup-layout.ts";
 
-/** Removes a cgroup in every hierarchy, children first. Answers with the directories that would not go. */
+/** Removes a cgroup from every hierarchy, children first. Returns the directories that could not be removed. */
 export async function removeCgroup(layout: CgroupLayout, cgroup: string, clock: Clock): Promise<string[]> {
   const dirs = cgroupDirs(layout, cgroup);
-  // A killed process leaves its cgroup a moment after it has left /proc.
+  // A killed process leaves its cgroup shortly after it disappears from /proc.
   for (let attempt = 0; attempt < 20; attempt++) {
     const left = dirs.filter((dir) => !removeCgroupTree(dir));
     if (left.length === 0) return [];
@@ -15,7 +15,7 @@ export async function removeCgroup(layout: CgroupLayout, cgroup: string, clock: 
   return dirs.filter((dir) => !removeCgroupTree(dir));
 }
 
-/** One directory of the cgroup file system with those below it. False when a process is left in it. */
+/** Removes a cgroup directory with its children. Returns false when a process remains in it. */
 export function removeCgroupTree(dir: string): boolean {
   try {
     rmdirSync(dir);
@@ -33,7 +33,7 @@ export function removeCgroupTree(dir: string): boolean {
   }
 }
 
-/** The names of the cgroups in one. */
+/** Names of the child cgroups. */
 export function childrenOf(dir: string): string[] {
   try {
     return readdirSync(dir, { withFileTypes: true })

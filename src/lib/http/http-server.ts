@@ -5,27 +5,35 @@ import type { Logger } from "../logger.ts";
 import { stoppable } from "../stoppable.ts";
 
 export interface HttpServerOptions {
-  /** By HTTPS with it, by HTTP without. */
+  /** Serves HTTPS if set, otherwise HTTP. */
   readonly tls?: {
     readonly cert: string | Buffer;
     readonly key: string | Buffer;
-    /** Who shows a certificate of it is known by that. */
+    /** CA that signs client certificates. */
     readonly clientCa?: string | Buffer | undefined;
   };
   readonly maxConnections: number;
   readonly logger: Logger;
 }
 
-/** A server that clients cannot hold on to. Throws for certificates that are no good. */
+/**
+ * Time that a client may take for its headers, counted from the connection or from the first byte of a later request.
+ * Node.js checks only every 30 s by default, so that headers could take 50 s.
+ */
+export const headerLimits = { headersTimeout: 20_000, connectionsCheckingInterval: 1_000 } as const;
+/** Time that a client may take for its TLS handshake. */
+export const handshakeTimeout = 20_000;
+
+/** Creates an HTTP(S) server with header, body and idle timeouts. Throws for invalid certificates. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const { tls, maxConnections, logger } = options;
   const limits = {
-    // A client that dawdles over its headers or body is cut off.
-    headersTimeout: 20_000,
+    // Clients that send their headers or body too slowly are disconnected.
+    ...headerLimits,
     requestTimeout: 30_000,
     keepAliveTimeout: 90_000,
     maxHeaderSize: 32 * 1_024,
-    // A client that vanished without a word is noticed.
+    // Detects dead connections.
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
     noDelay: true,
@@ -41,12 +49,13 @@ function tlsOptions({ cert, key, clientCa }: NonNullable<HttpServerOptions["tls"
     cert,
     key,
     minVersion: "TLSv1.2" as const,
-    // Without a CA of ours, certificates of every public one would be good.
+    handshakeTimeout,
+    // Without our CA, certificates of all public CAs would be accepted.
     ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
   };
 }
 
-/** Port 0 picks one. Rejects when it cannot listen there. What it is closed with ends open connections too. */
+/** Starts listening; port 0 selects a free port. Rejects when listening fails. `close` also closes open connections. */
 export async function listenOn(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },

@@ -31,6 +31,6 @@ test.each([
   ["[fe80::1]:6480", false],
   ["", false],
   [undefined, false],
-])("the Host %s is this machine's: %s", (host, is) => {
+])("the Host header %s is local: %s", (host, is) => {
   expect(isLocalHost(host, "dev.internal")).toBe(is);
 });

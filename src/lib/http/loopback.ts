@@ -4,7 +4,7 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Whether only this machine reaches a host or address. */
+/** Reports whether a host or address is a loopback address. */
 export function isLoopback(host: string): boolean {
   const family = isIP(host);
   if (family === 0) return host.toLowerCase() === "localhost";
@@ -12,8 +12,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * On loopback nobody has to say who he is, so a page from elsewhere whose name suddenly resolves to this machine (DNS
- * rebinding) must not be answered: its requests carry its own name in `Host`.
+ * Loopback listeners do not authenticate, so requests of web pages whose name resolves to this machine (DNS rebinding)
+ * must be rejected: their `Host` header has the name of the page.
  */
 export function isLocalHost(hostHeader: string | undefined, listenHost: string): boolean {
   const host = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(:\d+)?$/i.exec(hostHeader ?? "")?.[1]?.replace(/^\[|\]$/g, "");

@@ -1,4 +1,4 @@
-import { type KeyObject, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
 import { bitString, contextTag, integer, isTrue, objectId, octetString, sequence, time } from "./der.ts";
 import { encodeName, type Issuer, keyIdOf, type Subject } from "./issuer.ts";
@@ -26,7 +26,7 @@ const oid = {
   rsaWithSha256: "1.2.840.113549.1.1.11",
 } as const;
 
-/** An X.509 v3 certificate as PEM. */
+/** Creates an X.509 v3 certificate as PEM. */
 export function signCertificate(request: CertificateRequest, issuer: Issuer): string {
   const algorithm = signatureAlgorithm(issuer.privateKey);
   const body = sequence(
@@ -72,7 +72,7 @@ function encodeHost(host: string): Buffer {
 
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split(".").map(Number));
-  // URL writes an IPv6 address in its shortest form, so that `::` is the only thing left to fill in.
+  // URL normalizes an IPv6 address, so only `::` has to be expanded.
   const [head = "", tail] = new URL(`http://[${address.replace(/%.*/, "")}]`).hostname
     .slice(1, -1)
     .split("::");
@@ -93,7 +93,7 @@ function signatureAlgorithm(key: KeyObject): Buffer {
   }
 }
 
-/** Positive, 127 random bits. */
+/** Positive serial number with 127 random bits. */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16);
   bytes.writeUInt8((bytes.readUInt8(0) & 0x3f) | 0x40, 0);
@@ -102,4 +102,18 @@ function serialNumber(): Buffer {
 
 function toPem(der: Buffer): string {
   return `-----BEGIN CERTIFICATE-----\n${der.toString("base64").replace(/.{1,64}/g, "$&\n")}-----END CERTIFICATE-----\n`;
+}
+
+/** A certificate and its private key, as PEM. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export function generateKey(): KeyObject {
+  return generateKeyPairSync("ec", { namedCurve: "prime256v1" }).privateKey;
+}
+
+export function keyToPem(key: KeyObject): string {
+  return key.export({ type: "pkcs8", format: "pem" }).toString();
 }

@@ -1,6 +1,6 @@
 /**
- * As much of DER as X.509 needs. Certificates are read by node:crypto; what is read here is only the issuer's own
- * name and key identifier, which node:crypto does not give out as bytes.
+ * Subset of DER that X.509 needs. Certificates are parsed by node:crypto; only the issuer's name and key identifier, which
+ * node:crypto does not expose as bytes, are parsed here.
  */
 const tag = {
   boolean: 0x01,
@@ -38,7 +38,7 @@ export function bitString(content: Uint8Array, unusedBits = 0): Buffer {
   return encode(tag.bitString, Buffer.from([unusedBits]), content);
 }
 
-/** `[0]`, `[1]` …: the tags whose meaning depends on where they stand. */
+/** Context-specific tag: `[0]`, `[1]`, … */
 export function contextTag(number: number, content: Uint8Array, form: "primitive" | "constructed"): Buffer {
   return encode((form === "constructed" ? 0xa0 : 0x80) | number, content);
 }
@@ -54,7 +54,7 @@ function base128(value: number): number[] {
   return digits;
 }
 
-/** Two digits for the year until 2049, four from then on: RFC 5280 wants it so. */
+/** UTCTime until 2049, GeneralizedTime afterwards, as RFC 5280 requires. */
 export function time(ms: number): Buffer {
   const digits = `${new Date(ms).toISOString().replace(/[-:T]/g, "").slice(0, 14)}Z`;
   return digits < "2050"
@@ -64,7 +64,7 @@ export function time(ms: number): Buffer {
 
 export interface Element {
   readonly tag: number;
-  /** The whole element, tag and length included. */
+  /** Whole element including tag and length. */
   readonly raw: Buffer;
   readonly content: Buffer;
 }

@@ -3,24 +3,24 @@ import { type Element, objectId, readElements, sequence, set, utf8String } from 
 
 export interface Subject {
   readonly commonName: string;
-  /** Become the groups of a client. */
+  /** Groups of a client. */
   readonly organizations?: readonly string[];
 }
 
-/** Whoever signs certificates. */
+/** Signer of certificates. */
 export interface Issuer {
-  /** The DER of the issuer's name, byte for byte as in its own certificate. */
+  /** DER of the issuer's name, byte for byte as in its own certificate. */
   readonly name: Buffer;
   readonly keyId: Buffer;
   readonly privateKey: KeyObject;
 }
 
-/** The issuer of a self-signed certificate. */
+/** Issuer of a self-signed certificate. */
 export function selfIssuer(subject: Subject, privateKey: KeyObject): Issuer {
   return { name: encodeName(subject), keyId: keyIdOf(createPublicKey(privateKey)), privateKey };
 }
 
-/** The issuer that a CA certificate stands for; it need not have been made here. */
+/** Issuer of a CA certificate, which may have been created by another program. */
 export function issuerOf(certificate: X509Certificate, privateKey: KeyObject): Issuer {
   const [body] = children(children({ content: certificate.raw })[0]);
   const fields = children(body);
@@ -37,7 +37,7 @@ export function encodeName({ commonName, organizations = [] }: Subject): Buffer 
   );
 }
 
-/** The SHA-1 of the bits of the public key, as RFC 5280 proposes: a name, not a protection. */
+/** SHA-1 of the public key bits, as RFC 5280 proposes. Used as an identifier only. */
 export function keyIdOf(publicKey: KeyObject): Buffer {
   const [spki] = readElements(publicKey.export({ type: "spki", format: "der" }));
   const bits = children(spki)[1]?.content.subarray(1) ?? Buffer.of();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createSelfSigned, createServingPair } from "./self-signed.ts";
 import { subjectOf } from "./subject-of.ts";
 
-test("a self-signed certificate is its own issuer's, for the names it was made for", () => {
+test("a self-signed certificate is issued by its own subject for the given names", () => {
   const subject = { commonName: "node-1@1700000000", organizations: ["a", "b, CN=c"] };
   const { cert } = createSelfSigned({
     subject,
@@ -19,13 +19,13 @@ test("a self-signed certificate is its own issuer's, for the names it was made f
   expect(subjectOf(certificate)).toEqual(subject);
 });
 
-test("a certificate may be for thousands of addresses", () => {
+test("a certificate may have thousands of addresses", () => {
   const hosts = Array.from({ length: 12_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
   const { cert } = createSelfSigned({ subject: { commonName: "many" }, hosts, now: Date.now() });
   expect(new X509Certificate(cert).checkIP("10.1.46.223")).toBe("10.1.46.223");
 });
 
-test("a server's certificate is for where it listens and for this machine", () => {
+test("a serving certificate includes the listen address and this machine's names", () => {
   const { cert } = createServingPair({ commonName: "kindling", host: "192.0.2.7", now: Date.now() });
   const certificate = new X509Certificate(cert);
   for (const address of ["192.0.2.7", "127.0.0.1"]) expect(certificate.checkIP(address)).toBe(address);

@@ -1,13 +1,12 @@
 import { createPublicKey } from "node:crypto";
 import { hostname, networkInterfaces } from "node:os";
-import { signCertificate } from "./certificate.ts";
+import { generateKey, type KeyPair, keyToPem, signCertificate } from "./certificate.ts";
 import { type Subject, selfIssuer } from "./issuer.ts";
-import { generateKey, type KeyPair, keyToPem } from "./key.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const clockSkewMs = 5 * 60 * 1000;
 
-/** A new key and a serving certificate that it has signed itself, good for a year. */
+/** Creates a key and a self-signed serving certificate, valid for a year. */
 export function createSelfSigned(options: {
   readonly subject: Subject;
   readonly hosts: readonly string[];
@@ -29,15 +28,15 @@ export function createSelfSigned(options: {
   return { cert, key: keyToPem(key) };
 }
 
-/** For a server of this machine, under each name that it has, and each address that others can call it by. */
+/** Creates a serving certificate for all host names and addresses of this machine. */
 export function createServingPair(options: {
   readonly commonName: string;
-  /** Where it listens. */
+  /** Listen address. */
   readonly host: string;
   readonly now: number;
 }): KeyPair {
   const { commonName, host, now } = options;
-  // Those of a link mean nothing beyond it, and every pod's link has one.
+  // Link-local addresses are excluded: every pod interface has one, and they are only valid on the link.
   const addresses = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .filter(({ address }) => !/^fe[89ab]/i.test(address));

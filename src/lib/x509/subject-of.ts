@@ -1,11 +1,11 @@
 import type { X509Certificate } from "node:crypto";
-// Node 20 leaves `tls` without createSecureContext where a certificate's object form is what loads it first.
+// On Node 20, loading the object form of a certificate first leaves `tls` without createSecureContext.
 import "node:tls";
 import type { Subject } from "./issuer.ts";
 
-/** Whom a certificate is for; undefined when it has no common name. */
+/** Subject of a certificate; undefined when it has no common name. */
 export function subjectOf(certificate: X509Certificate): Required<Subject> | undefined {
-  // The object form: in the text form a hostile name could pass for two.
+  // The object form, because in the text form a crafted name could be parsed as two.
   const { CN, O }: Record<string, string | string[] | undefined> = {
     ...certificate.toLegacyObject().subject,
   };

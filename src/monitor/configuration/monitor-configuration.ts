@@ -1,12 +1,12 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { parse } from "yaml";
-import { qualifiedNameProblems } from "../../api/names.ts";
-import { Report } from "../../api/validation/report.ts";
+import { FieldErrors } from "../../api/meta/field-errors.ts";
+import { qualifiedNameProblems } from "../../api/meta/names.ts";
 import { isMapping } from "../../lib/is-mapping.ts";
 import type { Objective } from "../slo/objective.ts";
 import { parseObjectives } from "../slo/parse-objectives.ts";
 
-/** How a monitor runs: every field defaulted and checked. docs/monitor.md says what each means. */
+/** Configuration of a monitor, with defaults applied and validated. docs/monitor.md describes the fields. */
 export interface MonitorConfiguration {
   readonly chosenLabels: readonly string[];
   readonly chosenAnnotations: readonly string[];
@@ -14,11 +14,11 @@ export interface MonitorConfiguration {
   readonly metrics: {
     readonly valuesPerLabel: number;
     readonly classes: number;
-    /** Pods that have series of their own; 0 is none. */
+    /** Maximum number of pods with their own series; 0 disables them. */
     readonly podSeries: number;
   };
   readonly objectives: readonly Objective[];
-  /** The collector of traces, where there is one. */
+  /** Collector of traces. Undefined disables tracing. */
   readonly otlp:
     | { readonly endpoint: string; readonly headers: Readonly<Record<string, string>> }
     | undefined;
@@ -27,19 +27,19 @@ export interface MonitorConfiguration {
 type Mapping = Readonly<Record<string, unknown>>;
 
 const fields = ["chosenLabels", "chosenAnnotations", "stuckAfterSeconds", "metrics", "objectives", "otlp"];
-/** Each is a label on every metric. */
-const mostChosen = 10;
+/** Maximum number of chosen keys; each is a label on every metric. */
+const maxChosen = 10;
 
-/** `file` is its name, for messages. Throws with all that is wrong, field by field. */
+/** Parses a configuration file. `file` is its name for messages. Throws an error that lists all invalid fields. */
 export function parseMonitorConfiguration(text: string, file: string): MonitorConfiguration {
-  const at = new Report("");
+  const at = new FieldErrors("");
   const top = mapping(at, parseYaml(text, file) ?? {}, fields);
   const inMetrics = at.child("metrics");
   const metrics = mapping(inMetrics, top.metrics ?? {}, ["valuesPerLabel", "classes", "podSeries"]);
   const chosenLabels = keys(at, "chosenLabels", top.chosenLabels);
   const chosenAnnotations = keys(at, "chosenAnnotations", top.chosenAnnotations);
   chosenAnnotations.forEach((key, i) => {
-    // In a class, labels and annotations are one set of names.
+    // Labels and annotations share one set of names in a class.
     if (chosenLabels.includes(key)) at.duplicate(`chosenAnnotations[${i}]`, key);
   });
   const configuration = {
@@ -55,10 +55,10 @@ export function parseMonitorConfiguration(text: string, file: string): MonitorCo
   };
   if (at.errors.length > 0) {
     const lines = at.errors.map(({ field, message }) => `${field || "the file"}: ${message}`);
-    throw new Error(`${file} is not a monitor's configuration that can be used:\n  ${lines.join("\n  ")}`);
+    throw new Error(`${file} is not a valid monitor configuration:\n  ${lines.join("\n  ")}`);
   }
   const chosen = [...chosenLabels, ...chosenAnnotations];
-  // JSON is YAML: the objectives are read as from a file of their own.
+  // JSON is YAML, so the objectives are parsed like a separate file.
   const objectives = parseObjectives(JSON.stringify({ objectives: top.objectives ?? [] }), { file, chosen });
   return { ...configuration, objectives };
 }
@@ -73,7 +73,7 @@ function parseYaml(text: string, file: string): unknown {
   }
 }
 
-function readOtlp(at: Report, value: unknown): MonitorConfiguration["otlp"] {
+function readOtlp(at: FieldErrors, value: unknown): MonitorConfiguration["otlp"] {
   const { endpoint, headers = {} } = mapping(at, value, ["endpoint", "headers"]);
   const isUrl =
     typeof endpoint === "string" &&
@@ -84,7 +84,7 @@ function readOtlp(at: Report, value: unknown): MonitorConfiguration["otlp"] {
     at.invalid("endpoint", endpoint, "must be an http or https URL, such as http://localhost:4318/v1/traces");
   const entries = Object.entries(mapping(at.child("headers"), headers));
   const texts = entries.flatMap(([name, text]) => {
-    if (typeof text !== "string") at.invalid(`headers[${name}]`, text, "must be a text");
+    if (typeof text !== "string") at.invalid(`headers[${name}]`, text, "must be a string");
     else if (!isHeader(name, text)) at.invalid(`headers[${name}]`, text, "cannot be sent as an HTTP header");
     else return [[name, text] as const];
     return [];
@@ -102,29 +102,29 @@ function isHeader(name: string, value: string): boolean {
   }
 }
 
-/** Reports what is no mapping and, where fields are given, what is none of them. */
-function mapping(at: Report, value: unknown, known?: readonly string[]): Mapping {
+/** Reports a value that is not a mapping and, if `known` is given, unknown fields. */
+function mapping(at: FieldErrors, value: unknown, known?: readonly string[]): Mapping {
   if (!isMapping(value)) {
     at.invalid("", value, "must be a mapping of fields");
     return {};
   }
   for (const key of Object.keys(value)) {
-    if (known && !known.includes(key)) at.forbidden(key, `unknown field; there are ${known.join(", ")}`);
+    if (known && !known.includes(key)) at.forbidden(key, `unknown field; known fields: ${known.join(", ")}`);
   }
   return value;
 }
 
 /** Keys of labels or annotations. */
-function keys(at: Report, field: string, value: unknown = []): readonly string[] {
+function keys(at: FieldErrors, field: string, value: unknown = []): readonly string[] {
   if (!Array.isArray(value)) {
     at.invalid(field, value, "must be a list of keys");
     return [];
   }
-  if (value.length > mostChosen) at.tooMany(field, value.length, mostChosen);
+  if (value.length > maxChosen) at.tooMany(field, value.length, maxChosen);
   const found: string[] = [];
   value.forEach((key: unknown, i) => {
     const place = `${field}[${i}]`;
-    if (typeof key !== "string") at.invalid(place, key, "must be a text");
+    if (typeof key !== "string") at.invalid(place, key, "must be a string");
     else if (found.includes(key)) at.duplicate(place, key);
     else {
       at.problems(place, key, qualifiedNameProblems(key));
@@ -134,7 +134,12 @@ function keys(at: Report, field: string, value: unknown = []): readonly string[]
   return found;
 }
 
-function integer(at: Report, field: string, value: unknown, [min, max]: readonly [number, number]): number {
+function integer(
+  at: FieldErrors,
+  field: string,
+  value: unknown,
+  [min, max]: readonly [number, number],
+): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max) return value;
   at.invalid(field, value, `must be a whole number from ${min} to ${max}`);
   return min;

@@ -1,85 +1,110 @@
 import { setMaxListeners } from "node:events";
-import type { Client } from "../../client/client.ts";
-import { keyOf } from "../../client/object-key.ts";
+import { isReady } from "../../api/meta/object-facts.ts";
+import { isKindlingVersion } from "../../api/meta/version.ts";
+import type { Client } from "../../client/api/client.ts";
+import { keyOf } from "../../client/informers/object-key.ts";
+import type { PodFacts } from "../../explain/explanation.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { Metrics } from "../../lib/metrics/metrics.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
-import type { Monitor } from "../monitor.ts";
-import { createAudience } from "./audience.ts";
-import { composeList, composeMessage } from "./compose-message.ts";
-import type { FinishedView, SloView } from "./feed-message.ts";
-import { createFeedSources } from "./feed-sources.ts";
-import { createKubeletAnswers } from "./kubelet-answers.ts";
+import type { Monitor } from "../tracking/monitor.ts";
+import type { FeedChange, FeedMessage, FinishedView, SloView } from "./feed-message.ts";
+import { createFeedSources, createPeriodicLists } from "./feed-sources.ts";
+import { createKubeletPoller } from "./kubelet-poller.ts";
 import { createRecentEvents } from "./recent-events.ts";
 import { createStartingViews } from "./starting-views.ts";
 import { createStatefulSetViews } from "./stateful-set-views.ts";
-import { viewFinished } from "./view/view-finished.ts";
-import { createWholeLists } from "./whole-lists.ts";
+import { createSubscribers } from "./subscribers.ts";
+import { viewFinished } from "./view-pod.ts";
 
 export interface FeedDeps {
   readonly monitor: Monitor;
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The cluster's address, as the page shows it. */
+  /** Address of the cluster, shown on the dashboard. */
   readonly server: string;
   slos(): readonly SloView[];
 }
 
-/** What happens in the cluster, as feed-message.ts says, worked out once for all who look, and not at all for nobody. */
+/** Live feed of the dashboard (feed-message.ts). Messages are computed once for all subscribers; idle without subscribers. */
 export interface LiveFeed {
-  /** Messages as JSON until the signal aborts or the follower is dismissed; undefined when too many look already. */
-  follow(signal: AbortSignal, onDismissed?: () => void): AsyncIterable<string> | undefined;
-  /** How many look, and how much of what was sent is not read yet. */
-  load(): { readonly followers: number; readonly heldLength: number };
-  /** Until the signal aborts. */
+  /** Messages as JSON until the signal aborts or the subscriber is disconnected. Undefined if the limit is reached. */
+  subscribe(signal: AbortSignal, onDisconnected?: () => void): AsyncIterable<string> | undefined;
+  /** Number of subscribers and length of buffered messages. */
+  load(): { readonly subscribers: number; readonly bufferedLength: number };
+  /** Runs until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** What changes within this time is told together. */
+/** Interval between change messages. */
 const batchMs = 200;
-const mostFollowers = 100;
-/** Messages for one that reads too slowly; after that it gets a snapshot instead. */
-const mostWaiting = 8;
-/** Ten snapshots of a cluster in trouble. */
-const mostHeldLength = 64 * 2 ** 20;
-const mostStarting = 5_000;
-const mostEvents = 200;
-/** How long the first who look wait for the first lists. */
-const patienceMs = 5_000;
+const maxSubscribers = 100;
+/** Maximum number of messages queued for a subscriber; beyond that it receives a snapshot instead. */
+const maxWaitingMessages = 8;
+/** About ten snapshots of a cluster with thousands of starting pods. */
+const maxBufferedLength = 64 * 2 ** 20;
+const maxStarting = 5_000;
+const maxEvents = 200;
+/** Maximum time that the first snapshot waits for the informers. */
+const firstSnapshotTimeoutMs = 5_000;
 const versionPolicy: BackoffPolicy = { initialMs: 500, maxMs: 30_000, factor: 2, resetAfterMs: 60_000 };
-/** Views worked out in one turn: others want the event loop too. */
+/** Maximum number of views computed before yielding to the event loop. */
 const viewsPerTurn = 100;
 
-/** To be created before the monitor runs. */
+/** Creates the feed. Must be called before the monitor runs. */
 export function createFeed(deps: FeedDeps): LiveFeed {
   const { monitor, client, clock, logger } = deps;
-  const wakeUp = createWakeUp();
-  const audience = createAudience({
-    capacity: mostWaiting,
-    mostFollowers,
-    mostHeldLength,
-    onWanting: wakeUp.wake,
-  });
-  const events = createRecentEvents(mostEvents);
-  const { sets, nodes, ...sources } = createFeedSources({ client, clock, logger, onEvent: events.add });
-  const answers = createKubeletAnswers({ client, clock, logger, onAnswer: (uid) => starting.lookAgain(uid) });
-  const starting = createStartingViews({ answers, logger, capacity: mostStarting });
-  const setViews = createStatefulSetViews({ monitor, sets, logger, findStarting: starting.find });
-  const lists = createWholeLists({ monitor, nodes, slos: deps.slos });
-  let finished: FinishedView[] = [];
   let version = "";
-  let isWatched = false;
+  const wakeUp = createWakeUp();
+  const subscribers = createSubscribers({
+    capacity: maxWaitingMessages,
+    maxSubscribers,
+    maxBufferedLength,
+    onSnapshotNeeded: wakeUp.wake,
+  });
+  const events = createRecentEvents(maxEvents);
+  const { sets, nodes, ...sources } = createFeedSources({ client, clock, logger, onEvent: events.add });
+  let areNodesKnown = false;
+  nodes.synced.then(
+    () => {
+      areNodesKnown = true;
+    },
+    () => {},
+  );
+  const findNode = (name: string): PodFacts["node"] => {
+    const object = nodes.get(name);
+    if (object) return { kind: "found", object };
+    return areNodesKnown ? { kind: "missing" } : undefined;
+  };
+  const kubelets = createKubeletPoller({ client, clock, logger });
+  const starting = createStartingViews({ kubelets, logger, findNode, capacity: maxStarting });
+  kubelets.onUpdate(starting.markDirty);
+  const setViews = createStatefulSetViews({
+    monitor,
+    sets,
+    logger,
+    findStarting: starting.find,
+    platform: () => ({ isKindling: version === "" ? undefined : isKindlingVersion(version) }),
+  });
+  const lists = createPeriodicLists({ monitor, nodes, slos: deps.slos });
+  let finished: FinishedView[] = [];
+  let isActive = false;
 
   monitor.onEvent(events.add);
-  sets.onChange(({ object }) => isWatched && setViews.lookAgain(keyOf(object)));
+  nodes.onChange((change) => {
+    const isSame = change.kind === "changed" && isReady(change.previous) === isReady(change.object);
+    if (isActive && !isSame) starting.markNodeDirty(change.object.metadata.name ?? "");
+  });
+  sets.onChange(({ object }) => isActive && setViews.markDirty(keyOf(object)));
   monitor.onStarting((change) => {
-    if (!isWatched) return;
-    starting.notice(change);
+    if (!isActive) return;
+    starting.apply(change);
     if (change.kind === "changed") {
       const { namespace, ownerKind, ownerName } = change.starting.start.class;
-      if (ownerKind === "StatefulSet") setViews.lookAgain(`${namespace}/${ownerName}`);
+      if (ownerKind === "StatefulSet") setViews.markDirty(`${namespace}/${ownerName}`);
       return;
     }
     const view = change.finished && viewFinished(change.finished);
@@ -87,26 +112,26 @@ export function createFeed(deps: FeedDeps): LiveFeed {
   });
 
   function begin(): void {
-    isWatched = true;
+    isActive = true;
     starting.reset(monitor.starting());
   }
 
   function end(): void {
-    isWatched = false;
+    isActive = false;
     starting.reset([]);
-    answers.clear();
+    kubelets.clear();
     setViews.clear();
     lists.clear();
     finished = [];
   }
 
   async function refresh(signal: AbortSignal): Promise<void> {
-    answers.askDue(signal);
+    kubelets.pollDue(signal);
     while (starting.update(clock.now(), viewsPerTurn)) await nextTurn();
     const now = clock.now();
     setViews.update(now);
     const change = composeChange(now);
-    audience.publish({ change, snapshot: () => composeSnapshot(now) });
+    subscribers.publish({ change, snapshot: () => composeSnapshot(now) });
   }
 
   function composeChange(now: number): string | undefined {
@@ -139,44 +164,46 @@ export function createFeed(deps: FeedDeps): LiveFeed {
     return composeMessage("snapshot", { now, parts });
   }
 
-  /** Somebody comes: everything is worked out once. As long as somebody is there: what changed. */
+  /** Computes everything when the first subscriber arrives, then only changes until the last one leaves. */
   async function serve(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const wait = wakeUp.next();
-      const isWanted = audience.size() > 0;
-      if (isWanted && !isWatched) begin();
-      if (!isWanted && isWatched) end();
-      // Metrics and objectives go on, whatever is wrong with the page.
-      if (isWanted) await refresh(signal).catch((error) => logger.error("the feed failed", { error }));
-      await wait.orAt(isWanted ? clock.now() + batchMs : Number.POSITIVE_INFINITY, { clock, signal });
+      const hasSubscribers = subscribers.size() > 0;
+      if (hasSubscribers && !isActive) begin();
+      if (!hasSubscribers && isActive) end();
+      // A failure of the feed must not stop metrics and objectives.
+      if (hasSubscribers)
+        await refresh(signal).catch((error) => logger.error("updating the dashboard feed failed", { error }));
+      await wait.orAt(hasSubscribers ? clock.now() + batchMs : Number.POSITIVE_INFINITY, { clock, signal });
     }
   }
 
   async function readVersion(signal: AbortSignal): Promise<void> {
     const read = () => client.request<{ gitVersion?: unknown }>("GET", "/version", { signal });
-    const onFailure = (error: unknown) => logger.debug("the cluster does not tell its version", { error });
+    const onFailure = (error: unknown) =>
+      logger.debug("reading the version of the cluster failed; retrying", { error });
     const { gitVersion } = await retry(read, { policy: versionPolicy, clock, signal, onFailure });
     if (typeof gitVersion === "string") version = gitVersion;
   }
 
-  /** Whoever is there from the first moment shall not see an empty cluster; nor wait for all of a huge one. */
-  async function serveWhenKnown(versionRead: Promise<void>, signal: AbortSignal): Promise<void> {
+  /** Waits for the informers, for a limited time, so that the first snapshot is not empty. */
+  async function serveWhenSynced(versionRead: Promise<void>, signal: AbortSignal): Promise<void> {
     const all = Promise.allSettled([versionRead, monitor.synced, sets.synced, nodes.synced]);
-    await Promise.race([all, clock.sleep(patienceMs, signal)]);
+    await Promise.race([all, clock.sleep(firstSnapshotTimeoutMs, signal)]);
     await serve(signal);
   }
 
   return {
-    follow: audience.follow,
-    load: () => ({ followers: audience.size(), heldLength: audience.heldLength() }),
+    subscribe: subscribers.subscribe,
+    load: () => ({ subscribers: subscribers.size(), bufferedLength: subscribers.bufferedLength() }),
     async run(signal) {
-      // Every question to a kubelet waits for it too.
+      // Every request to a kubelet adds a listener.
       setMaxListeners(0, signal);
-      const unlessStopped = (error: unknown) => {
+      const ignoreIfStopped = (error: unknown) => {
         if (!signal.aborted) throw error;
       };
-      const versionRead = readVersion(signal).catch(unlessStopped);
-      const serving = serveWhenKnown(versionRead, signal).catch(unlessStopped);
+      const versionRead = readVersion(signal).catch(ignoreIfStopped);
+      const serving = serveWhenSynced(versionRead, signal).catch(ignoreIfStopped);
       await Promise.all([sources.run(signal), versionRead, serving]);
     },
   };
@@ -188,4 +215,35 @@ function unlessEmpty<T>(list: readonly T[], compose: (list: readonly T[]) => str
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+type Part = Exclude<keyof FeedChange | "cluster", "now">;
+
+/** Composes a message from JSON texts. Undefined parts are omitted. */
+function composeMessage(
+  kind: FeedMessage["kind"],
+  {
+    now,
+    parts,
+  }: { readonly now: number; readonly parts: Readonly<Partial<Record<Part, string | undefined>>> },
+): string {
+  const texts = Object.entries(parts).flatMap(([name, text]) =>
+    text === undefined ? [] : `"${name}":${text}`,
+  );
+  return `{"kind":"${kind}","now":${now}${texts.map((text) => `,${text}`).join("")}}`;
+}
+
+function composeList(texts: Iterable<string>): string {
+  return `[${[...texts].join(",")}]`;
+}
+
+/** Registers metrics of the feed, which are read at each scrape. */
+export function registerFeedMetrics(metrics: Metrics, { load }: Pick<LiveFeed, "load">): void {
+  const count = { name: "kindling_feed_followers", help: "Subscribers of the dashboard feed" };
+  metrics.gauge(count, () => [[{}, load().subscribers]]);
+  const held = {
+    name: "kindling_feed_held_bytes",
+    help: "Length of feed messages buffered for subscribers",
+  };
+  metrics.gauge(held, () => [[{}, load().bufferedLength]]);
 }

@@ -1,34 +1,35 @@
-import type { Explanation } from "../explain/explanation.ts";
-import type { Span } from "../explain/waterfall.ts";
+import type { Explanation } from "../../explain/explanation.ts";
+import type { Span } from "../../explain/waterfall.ts";
+import type { ContainerPull, LayerProgress } from "../../lib/image/pull-progress.ts";
 
 /**
- * What the page is told, as server-sent events of JSON: one `snapshot`, then `change`s. A change holds only what
- * changed; whole lists in it (`nodes`, `slos`) replace those before.
+ * Message of the dashboard feed, sent as server-sent events of JSON: one `snapshot`, then `change`s. A change contains
+ * only what changed; the lists `nodes` and `slos` are replaced as a whole.
  */
 export type FeedMessage = ({ readonly kind: "snapshot" } & Feed) | ({ readonly kind: "change" } & FeedChange);
 
 export interface Feed {
-  /** The server's clock, in milliseconds: the page counts from it and not from its own. */
+  /** Time of the server in milliseconds, from which the page computes durations. */
   readonly now: number;
   readonly cluster: { readonly server: string; readonly version: string };
-  /** Pods that are starting, or ended up stuck on the way. */
+  /** Pods that are starting, including stuck ones. */
   readonly starting: readonly PodView[];
-  /** How many start in all; `starting` holds 5,000 of them at most. */
+  /** Number of starting pods; `starting` contains at most 5,000 of them. */
   readonly startingTotal?: number;
-  /** The last starts that are over, newest first, 2,000 at most. */
+  /** The last 2,000 finished starts, newest first. */
   readonly finished: readonly FinishedView[];
   readonly statefulSets: readonly StatefulSetView[];
   readonly slos: readonly SloView[];
   readonly nodes: readonly NodeView[];
-  /** The newest first, 200 at most. */
+  /** The last 200 events, newest first. */
   readonly events: readonly EventView[];
 }
 
 export interface FeedChange extends Partial<Omit<Feed, "now" | "cluster">> {
   readonly now: number;
-  /** Uids of pods that start no more. `starting`, `finished`, `statefulSets` and `events` are added or replaced by id. */
+  /** Uids of pods that are no longer starting. Entries of the other lists are added or replaced by id. */
   readonly gone?: readonly string[];
-  /** Keys (`namespace/name`) of StatefulSets that were deleted. */
+  /** Keys (`namespace/name`) of deleted StatefulSets. */
   readonly goneStatefulSets?: readonly string[];
 }
 
@@ -38,28 +39,19 @@ export interface PodView extends Explanation {
   readonly name: string;
   readonly node: string | undefined;
   readonly owner: string;
+  /** Beginning of the current start: creation of the pod, removal of its last scheduling gate, or loss of its sandbox. */
   readonly createdMs: number;
   readonly spans: readonly Span[];
   readonly pulls: readonly PullView[];
   readonly probes: readonly ProbeView[];
 }
 
-export interface PullView {
-  readonly container: string;
-  readonly image: string;
-  readonly startedAt: string;
-  readonly offset: number;
-  /** 0 as long as it is not known. */
-  readonly total: number;
-  readonly layers: readonly {
-    readonly layer: string;
-    readonly offset: number;
-    readonly total: number;
-    readonly stage: string;
-  }[];
+/** Progress of an image pull. The feed names a layer's digest `layer`. */
+export interface PullView extends Omit<ContainerPull, "layers"> {
+  readonly layers: readonly (Omit<LayerProgress, "digest"> & { readonly layer: string })[];
 }
 
-/** A startup probe's failures against those that the container may have. */
+/** Failures of a startup probe and its failure threshold. */
 export interface ProbeView {
   readonly container: string;
   readonly failures: number;
@@ -77,9 +69,10 @@ export interface FinishedView {
   readonly revision: string;
   readonly runtimeClass: string;
   readonly storageClasses: readonly string[];
+  /** Beginning of the start: creation of the pod, or removal of its last scheduling gate. */
   readonly createdMs: number;
   readonly readyMs: number;
-  /** How long each stage took, as far as it is known, in seconds, by the names in start-signal.ts. */
+  /** Known durations of the stages in seconds, by the names in start-signal.ts. */
   readonly stages: Readonly<Record<string, number>>;
   readonly userError: string | undefined;
 }
@@ -95,22 +88,22 @@ export interface StatefulSetView {
     readonly revision: string;
     readonly health: "ready" | "starting" | "failing" | "terminating" | "missing";
   }[];
-  /** One sentence: what a rollout waits for; undefined when it is done or goes on. */
-  readonly holdUp: string | undefined;
+  /** Sentence that explains what blocks the rollout. Undefined if nothing does. */
+  readonly blockedBy: string | undefined;
 }
 
 export interface SloView {
   readonly name: string;
   readonly kind: "latency" | "success";
-  /** As the operator wrote it, in words. */
+  /** Description of the objective. */
   readonly objective: string;
   readonly target: number;
-  /** 1 is all of it, 0 and less is none. */
+  /** Remaining share of the error budget: 1 is untouched, 0 or less is exhausted. */
   readonly budgetLeft: number;
   readonly burnRate: number;
   readonly good: number;
   readonly total: number;
-  /** Where the breaches are, worst first. */
+  /** Classes with breaches, worst first. */
   readonly breaches: readonly { readonly class: string; readonly bad: number; readonly total: number }[];
 }
 

@@ -11,7 +11,7 @@ const eventAt = (second: number, count = 1) => ({
 });
 const seconds = (views: readonly { uid: string }[]) => views.map(({ uid }) => Number(uid.slice(1)));
 
-test("keeps the newest, whichever order they come in", () => {
+test("keeps the newest events in any order of arrival", () => {
   const events = createRecentEvents(3);
   for (let second = 50; second > 0; second--) events.add(eventAt(second));
   expect(seconds(events.list())).toEqual([50, 49, 48]);
@@ -19,7 +19,7 @@ test("keeps the newest, whichever order they come in", () => {
   expect(events.takeChanged()).toEqual([]);
 });
 
-test("tells what came and what changed since, but nothing too old to be kept", () => {
+test("returns added and changed events, but none that are too old", () => {
   const events = createRecentEvents(3);
   for (const second of [1, 2, 3]) events.add(eventAt(second));
   events.takeChanged();

@@ -1,13 +1,13 @@
-import type { Event } from "../../api/objects.ts";
+import type { Event } from "../../api/meta/objects.ts";
+import { eventTime } from "../../api/meta/time.ts";
 import type { EventView } from "./feed-message.ts";
-import { viewEvent } from "./view/view-event.ts";
 
-/** The newest events, whichever order they come in. */
+/** Keeps the newest events, in whatever order they arrive. */
 export interface RecentEvents {
   add(event: Event): void;
-  /** The newest first. */
+  /** Events, newest first. */
   list(): readonly EventView[];
-  /** Those of `list` that came or changed since the last call. */
+  /** Events of `list` that were added or changed since the last call. */
   takeChanged(): readonly EventView[];
 }
 
@@ -15,7 +15,7 @@ export function createRecentEvents(capacity: number): RecentEvents {
   const events = new Map<string, EventView>();
   let changed = new Set<string>();
 
-  /** Now and then only: sorting for each event would cost a cluster's first list dearly. */
+  /** Sorts and trims. Not called for each event, because the first list can be large. */
   function trim(): void {
     const newest = [...events.values()].toSorted(byTime).slice(0, capacity);
     events.clear();
@@ -47,4 +47,21 @@ export function createRecentEvents(capacity: number): RecentEvents {
 
 function byTime(a: EventView, b: EventView): number {
   return (Date.parse(b.time) || 0) - (Date.parse(a.time) || 0);
+}
+
+/** Messages are cut to this length; each snapshot contains up to 200 of them. */
+const maxMessageLength = 2_000;
+
+export function viewEvent(event: Event): EventView {
+  const { metadata, involvedObject, type, reason, message, count, series } = event;
+  const { kind = "", namespace, name = "" } = involvedObject;
+  return {
+    uid: metadata.uid ?? "",
+    time: eventTime(event) ?? "",
+    type: type ?? "",
+    reason: reason ?? "",
+    object: `${kind} ${namespace ? `${namespace}/` : ""}${name}`,
+    message: (message ?? "").slice(0, maxMessageLength),
+    count: series?.count ?? count ?? 1,
+  };
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Pod } from "../../api/objects.ts";
+import type { Node, Pod } from "../../api/meta/objects.ts";
 import { silentLogger } from "../../lib/logger.ts";
-import type { StartingPod } from "../monitor.ts";
-import type { KubeletAnswer, Question } from "./kubelet-answers.ts";
+import type { StartingPod } from "../tracking/monitor.ts";
+import type { KubeletPodState, PollTarget } from "./kubelet-poller.ts";
 import { createStartingViews } from "./starting-views.ts";
 
 const created = "2030-01-01T00:00:00Z";
@@ -29,6 +29,7 @@ function starting(uid: string, { spec, status }: Partial<Pod> = {}): StartingPod
       pod: { uid, namespace: "a", name: uid, node: pod.spec?.nodeName },
       class: { ...of, volumes: 0, chosen: {} },
       createdMs: Date.parse(created),
+      beganMs: Date.parse(created),
       ends: {},
       pulls: [],
       restarts: 0,
@@ -42,50 +43,55 @@ function starting(uid: string, { spec, status }: Partial<Pod> = {}): StartingPod
 }
 
 function setUp(capacity = 100) {
-  const wanted = new Map<string, Question | undefined>();
-  const known = new Map<string, KubeletAnswer>();
+  const targets = new Map<string, PollTarget | undefined>();
+  const known = new Map<string, KubeletPodState>();
+  const nodes = new Map<string, Node>();
   const views = createStartingViews({
     capacity,
+    findNode: (name) => {
+      const object = nodes.get(name);
+      return object ? { kind: "found", object } : undefined;
+    },
     logger: silentLogger,
-    answers: {
-      of: (uid) => known.get(uid) ?? { pulls: [], budgets: [], advice: [] },
-      want: (uid, question) => void wanted.set(uid, question),
+    kubelets: {
+      get: (uid) => known.get(uid) ?? { pulls: [], budgets: [], advice: [] },
+      setTarget: (uid, target) => void targets.set(uid, target),
     },
   });
   const take = () => {
     const { changed, gone } = views.takeChanges();
     return { changed: changed.map((text) => JSON.parse(text)), gone };
   };
-  return { views, wanted, known, take };
+  return { views, targets, known, nodes, take };
 }
 
 const onNode = { nodeName: "n1", containers: [{ name: "c", image: "i", startupProbe: {} }] };
 const sandbox = { type: "PodReadyToStartContainers", status: "True", lastTransitionTime: created };
 const running = { name: "c", image: "", imageID: "", ready: false, restartCount: 0, started: false };
 
-test("a pod that comes, changes, and starts no more", () => {
+test("reports a pod that is added, changed and removed", () => {
   const { views, take } = setUp();
-  views.notice({ kind: "changed", starting: starting("p") });
+  views.apply({ kind: "changed", starting: starting("p") });
   expect(views.update(now, 10)).toBe(false);
   expect(take()).toMatchObject({ changed: [{ uid: "p", stage: "scheduling" }], gone: [] });
-  views.notice({ kind: "changed", starting: starting("p", { spec: onNode }) });
+  views.apply({ kind: "changed", starting: starting("p", { spec: onNode }) });
   views.update(now, 10);
   expect(take()).toMatchObject({ changed: [{ uid: "p", stage: "sandbox" }] });
-  views.lookAgain("p");
+  views.markDirty("p");
   views.update(now, 10);
   expect(take()).toEqual({ changed: [], gone: [] });
-  views.notice({ kind: "gone", uid: "p", finished: undefined });
+  views.apply({ kind: "gone", uid: "p", finished: undefined });
   views.update(now, 10);
   expect(take()).toEqual({ changed: [], gone: ["p"] });
   expect([...views.texts()]).toEqual([]);
 });
 
-test("its kubelet is asked for what only that knows, as long as it matters", () => {
-  const { views, wanted, known, take } = setUp();
+test("polls the kubelet while its state is needed", () => {
+  const { views, targets, known, take } = setUp();
   const at = (status: Pod["status"], spec: Pod["spec"] = onNode) => {
-    views.notice({ kind: "changed", starting: starting("p", { spec, status }) });
+    views.apply({ kind: "changed", starting: starting("p", { spec, status }) });
     views.update(now, 10);
-    return wanted.get("p")?.about;
+    return targets.get("p")?.about;
   };
   expect(at({}, { containers: [{ name: "c" }] })).toBeUndefined();
   expect(at({})).toBeUndefined();
@@ -94,7 +100,7 @@ test("its kubelet is asked for what only that knows, as long as it matters", () 
   const budget = { container: "c", failures: 2, secondsLeft: 9 };
   known.set("p", { pulls: [pull], budgets: [budget], advice: [] });
   take();
-  views.lookAgain("p");
+  views.markDirty("p");
   views.update(now, 10);
   expect(take().changed).toMatchObject([{ stage: "pulling", pulls: [pull] }]);
   const state = { running: { startedAt: created } };
@@ -107,20 +113,20 @@ test("its kubelet is asked for what only that knows, as long as it matters", () 
   ).toBeUndefined();
 });
 
-test("only so many are shown; others take the places that become free", () => {
+test("shows pods up to the capacity and fills free places", () => {
   const { views, take } = setUp(2);
-  for (const uid of ["a", "b", "c", "d"]) views.notice({ kind: "changed", starting: starting(uid) });
+  for (const uid of ["a", "b", "c", "d"]) views.apply({ kind: "changed", starting: starting(uid) });
   views.update(now, 10);
   expect(take().changed).toMatchObject([{ uid: "a" }, { uid: "b" }]);
   expect(views.count()).toBe(4);
-  views.notice({ kind: "gone", uid: "d", finished: undefined });
-  views.notice({ kind: "gone", uid: "a", finished: undefined });
+  views.apply({ kind: "gone", uid: "d", finished: undefined });
+  views.apply({ kind: "gone", uid: "a", finished: undefined });
   views.update(now, 10);
   expect(take()).toMatchObject({ changed: [{ uid: "c" }], gone: ["a"] });
   expect(views.count()).toBe(2);
 });
 
-test("a pod that is not as pods are does not keep others from being shown", () => {
+test("shows the other pods when one is invalid", () => {
   const { views, take } = setUp();
   const broken = starting("broken", { spec: onNode });
   views.reset([
@@ -131,9 +137,24 @@ test("a pod that is not as pods are does not keep others from being shown", () =
   expect(take().changed).toMatchObject([{ uid: "p" }]);
 });
 
-test("many are worked out bit by bit", () => {
+test("computes views in limited batches", () => {
   const { views, take } = setUp();
   views.reset(Array.from({ length: 25 }, (_, i) => starting(`p${i}`)));
   expect([views.update(now, 10), views.update(now, 10), views.update(now, 10)]).toEqual([true, true, false]);
   expect(take().changed).toHaveLength(25);
+});
+
+test("a pod is explained by its node, again when the readiness of the node changes", () => {
+  const { views, nodes, take } = setUp();
+  views.apply({ kind: "changed", starting: starting("x", { spec: { nodeName: "n", containers: [] } }) });
+  views.update(now, 10);
+  expect(take().changed[0].because).not.toContain("not ready");
+  const conditions = [{ type: "Ready", status: "Unknown", reason: "NodeStatusUnknown" }];
+  nodes.set("n", { apiVersion: "v1", kind: "Node", metadata: { name: "n" }, status: { conditions } });
+  views.markNodeDirty("other");
+  views.update(now, 10);
+  expect(take().changed).toEqual([]);
+  views.markNodeDirty("n");
+  views.update(now, 10);
+  expect(take().changed[0].because).toMatch(/^Node n is not ready \(NodeStatusUnknown\)/);
 });

@@ -1,42 +1,52 @@
-import type { Pod } from "../../api/objects.ts";
+import type { Pod } from "../../api/meta/objects.ts";
+import type { PodFacts } from "../../explain/explanation.ts";
+import { pullsFromEvents } from "../../explain/pulls-from-events.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { StartingChange, StartingPod } from "../monitor.ts";
+import type { StartingChange, StartingPod } from "../tracking/monitor.ts";
 import type { PodView } from "./feed-message.ts";
-import type { KubeletAnswer, KubeletAnswers, Question } from "./kubelet-answers.ts";
-import { viewPod } from "./view/view-pod.ts";
-import { containersInStartup } from "./view/view-probes.ts";
+import type { KubeletPodState, KubeletPoller, PollTarget } from "./kubelet-poller.ts";
+import { containersInStartup, viewPod } from "./view-pod.ts";
 import { createViewTable, type ViewChanges } from "./view-table.ts";
 
-/** Views of the pods that start now, worked out anew for those that changed. */
+/** Views of starting pods, recomputed for pods that changed. */
 export interface StartingViews {
-  notice(change: StartingChange): void;
-  /** Something else is known of the pod. */
-  lookAgain(uid: string): void;
-  /** Begins with these, and nothing else. */
+  apply(change: StartingChange): void;
+  /** Marks the view of a pod for recomputation. */
+  markDirty(uid: string): void;
+  /** Marks the views of all pods on a node for recomputation. */
+  markNodeDirty(name: string): void;
+  /** Replaces all pods. */
   reset(pods: Iterable<StartingPod>): void;
-  /** Brings views up to date, at most so many; whether some are left. */
-  update(now: number, most: number): boolean;
+  /** Recomputes at most `maxViews` views. Returns whether more are left. */
+  update(now: number, maxViews: number): boolean;
   takeChanges(): ViewChanges;
   texts(): Iterable<string>;
   find(uid: string): StartingPod | undefined;
-  /** Also of those that are not shown. */
+  /** Number of starting pods, including those beyond the capacity. */
   count(): number;
 }
 
 interface StartingViewsOptions {
-  readonly answers: Pick<KubeletAnswers, "of" | "want">;
+  readonly kubelets: Pick<KubeletPoller, "get" | "setTarget">;
   readonly logger: Logger;
-  /** How many are shown; others take the place of those that start no more. */
+  /** Finds a node by name. Undefined as long as the nodes are not known. */
+  findNode(name: string): PodFacts["node"];
+  /** Maximum number of views. Further pods are added when others finish. */
   readonly capacity: number;
 }
 
-export function createStartingViews({ answers, logger, capacity }: StartingViewsOptions): StartingViews {
+export function createStartingViews({
+  kubelets,
+  logger,
+  findNode,
+  capacity,
+}: StartingViewsOptions): StartingViews {
   const pods = new Map<string, StartingPod>();
   const table = createViewTable();
   const shown = new Set<string>();
-  /** There is no room for them. */
+  /** Pods beyond the capacity. */
   const hidden = new Set<string>();
-  /** Shown, and to be looked at again. */
+  /** Shown pods whose views have to be recomputed. */
   const dirty = new Set<string>();
 
   function show(uid: string): void {
@@ -57,41 +67,46 @@ export function createStartingViews({ answers, logger, capacity }: StartingViews
     if (!shown.delete(uid)) return;
     dirty.delete(uid);
     table.delete(uid);
-    answers.want(uid, undefined);
+    kubelets.setTarget(uid, undefined);
     const [next] = hidden;
     if (next === undefined) return;
     hidden.delete(next);
     show(next);
   }
 
-  function look(starting: StartingPod, now: number): void {
+  function refresh(starting: StartingPod, now: number): void {
     const { pod, events, start } = starting;
-    const { uid } = start.pod;
-    const view = viewPod({ pod, events, ...answersFor(pod, answers.of(uid)), now });
+    const { pod: ref, beganMs } = start;
+    const { uid } = ref;
+    const node = pod.spec?.nodeName ? findNode(pod.spec.nodeName) : undefined;
+    const view = viewPod({ pod, events, beganMs, ...currentState(starting, kubelets.get(uid)), node, now });
     table.set(uid, view);
-    answers.want(uid, questionFor(pod, view));
+    kubelets.setTarget(uid, targetFor(pod, view));
   }
 
   return {
-    notice: (change) => (change.kind === "changed" ? changed(change.starting) : gone(change.uid)),
-    lookAgain: (uid) => void (shown.has(uid) && dirty.add(uid)),
+    apply: (change) => (change.kind === "changed" ? changed(change.starting) : gone(change.uid)),
+    markDirty: (uid) => void (shown.has(uid) && dirty.add(uid)),
+    markNodeDirty(name) {
+      for (const uid of shown) if (pods.get(uid)?.pod.spec?.nodeName === name) dirty.add(uid);
+    },
     reset(all) {
       table.clear();
       for (const each of [pods, shown, hidden, dirty]) each.clear();
       for (const starting of all) changed(starting);
     },
-    update(now, most) {
-      let left = most;
+    update(now, maxViews) {
+      let left = maxViews;
       for (const uid of dirty) {
         if (left-- === 0) return true;
         dirty.delete(uid);
         const starting = pods.get(uid);
         if (!starting) continue;
         try {
-          look(starting, now);
+          refresh(starting, now);
         } catch (error) {
-          // One pod that is not as pods are must not keep the others from being shown.
-          logger.warn("a pod cannot be shown", { pod: starting.start.pod, error });
+          // An invalid pod must not prevent the others from being shown.
+          logger.warn("computing the view of a pod failed", { pod: starting.start.pod, error });
         }
       }
       return false;
@@ -103,16 +118,18 @@ export function createStartingViews({ answers, logger, capacity }: StartingViews
   };
 }
 
-/** A container that waits may be waiting for its image. */
+/** Whether a container is waiting, possibly for its image. */
 function hasWaiting({ spec, status }: Pod): boolean {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const expected = (spec?.initContainers?.length ?? 0) + (spec?.containers.length ?? 0);
   return statuses.length < expected || statuses.some(({ state }) => !state || state.waiting);
 }
 
-/** What a kubelet said of a stage that is over is left out. */
-function answersFor(pod: Pod, answer: KubeletAnswer): KubeletAnswer {
-  return hasWaiting(pod) ? answer : { ...answer, pulls: [] };
+/** Omits pulls once no container is waiting. Pulls that the node does not report come from its events. */
+function currentState({ pod, events }: StartingPod, state: KubeletPodState): KubeletPodState {
+  if (!hasWaiting(pod)) return { ...state, pulls: [] };
+  if (state.pulls.length > 0) return state;
+  return { ...state, pulls: pullsFromEvents(events) };
 }
 
 const stagesWithPulls: ReadonlySet<PodView["stage"]> = new Set([
@@ -122,8 +139,8 @@ const stagesWithPulls: ReadonlySet<PodView["stage"]> = new Set([
   "readiness",
 ]);
 
-/** What to ask the pod's kubelet for now, if anything. */
-function questionFor(pod: Pod, { uid, namespace, name, stage }: PodView): Question | undefined {
+/** State to request from the pod's kubelet. Undefined if none is needed. */
+function targetFor(pod: Pod, { uid, namespace, name, stage }: PodView): PollTarget | undefined {
   const node = pod.spec?.nodeName;
   if (!node) return undefined;
   const about = new Set<"pulls" | "budgets">();

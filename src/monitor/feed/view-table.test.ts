@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createViewTable } from "./view-table.ts";
 
-test("tells what is new, different or gone, once", () => {
+test("reports each new, changed or deleted view once", () => {
   const table = createViewTable();
   table.set("a", { n: 1 });
   table.set("b", { n: 2 });
@@ -15,7 +15,7 @@ test("tells what is new, different or gone, once", () => {
   expect([...table.texts()]).toEqual(['{"n":3}']);
 });
 
-test("what goes and comes back is there; what changes and goes is gone", () => {
+test("reports only the final state of views that changed repeatedly", () => {
   const table = createViewTable();
   table.set("a", 1);
   table.set("b", 1);

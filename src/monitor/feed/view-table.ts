@@ -1,22 +1,21 @@
 /**
- * Views by key, each kept as the JSON that it was sent as: what is set to the same again is no change, and a snapshot
- * is those texts put together.
+ * Views by key, stored as JSON. Setting an equal view is not a change, and a snapshot is the concatenation of the texts.
  */
 export interface ViewTable {
   set(key: string, view: unknown): void;
   delete(key: string): void;
   size(): number;
   texts(): Iterable<string>;
-  /** What happened since the last call. */
+  /** Changes since the last call. */
   takeChanges(): ViewChanges;
-  /** Forgets everything, also what happened. */
+  /** Removes all views and pending changes. */
   clear(): void;
 }
 
 export interface ViewChanges {
-  /** JSON of each view that is new or different. */
+  /** JSON of each new or changed view. */
   readonly changed: readonly string[];
-  /** Keys of those that were deleted. */
+  /** Keys of deleted views. */
   readonly gone: readonly string[];
 }
 

@@ -1,7 +1,7 @@
-import { conditionOf } from "../../api/conditions.ts";
-import type { ContainerStatus, Pod } from "../../api/objects.ts";
+import { conditionOf } from "../../api/meta/object-facts.ts";
+import type { ContainerStatus, Pod } from "../../api/meta/objects.ts";
 
-/** What a pod's object tells of its start, with times in milliseconds; what it does not tell is undefined. */
+/** Facts about the start of a pod from its object. Times are in milliseconds, unknown values undefined. */
 export interface PodReading {
   readonly createdMs: number | undefined;
   readonly scheduledMs: number | undefined;
@@ -11,29 +11,33 @@ export interface PodReading {
   readonly containers: ContainersReading;
   readonly ready: ConditionReading | undefined;
   readonly restarts: Readonly<Record<string, number>>;
+  /** Whether the pod has scheduling gates. */
+  readonly isGated: boolean;
+  /** Name of a container in CrashLoopBackOff. */
+  readonly crashLooping: string | undefined;
   readonly phase: string | undefined;
-  /** When its deletion was asked for. */
-  readonly askedMs: number | undefined;
-  /** The latest time anywhere in its status. */
+  /** Time of the deletion request. */
+  readonly deletionRequestedMs: number | undefined;
+  /** Latest time in the status. */
   readonly lastChangeMs: number;
 }
 
 interface ConditionReading {
   readonly isTrue: boolean;
   readonly atMs: number | undefined;
-  /** It is false and, as far as one can know, has been true before. */
+  /** Whether the condition is false and was probably true before. */
   readonly wasTrue: boolean;
 }
 
 type ContainersReading =
   | { readonly kind: "waiting" }
-  /** All have started, the last of them then. Undefined: when is not to be known any more. */
+  /** All containers have started, the last one at `atMs`. Undefined if the time is no longer known. */
   | { readonly kind: "started"; readonly atMs: number | undefined };
 
-/** Times have whole seconds: two that were taken one after the other may differ by this and mean the same moment. */
+/** Times are whole seconds, so times of the same moment can differ by this. */
 export const resolutionMs = 1_000;
 
-/** Only then is there a stage `init`. */
+/** Whether the pod has the stage `init`. */
 export function hasInit({ spec }: Pod): boolean {
   return (spec?.initContainers ?? []).length > 0;
 }
@@ -50,7 +54,7 @@ export function readPod(pod: Pod): PodReading {
     if (!found) return undefined;
     const isTrue = found.status === "True";
     const atMs = timeMs(found.lastTransitionTime);
-    // The kubelet writes the start time together with its first conditions: a false one of the same moment never turned.
+    // The kubelet writes the start time with its first conditions, so a false one of that time was never true.
     const isFirst = atMs !== undefined && startTimeMs !== undefined && atMs <= startTimeMs + resolutionMs;
     return { isTrue, atMs, wasTrue: !isTrue && !isFirst };
   }
@@ -60,7 +64,7 @@ export function readPod(pod: Pod): PodReading {
   return {
     createdMs: timeMs(metadata.creationTimestamp),
     scheduledMs: scheduled?.isTrue ? scheduled.atMs : undefined,
-    // Containers run in a sandbox: where one has run there was one.
+    // A container that has run implies that a sandbox existed.
     sandbox: sandbox && { ...sandbox, wasTrue: sandbox.wasTrue || (!sandbox.isTrue && everRan) },
     hasInit: hasInit(pod),
     initialized: condition("Initialized"),
@@ -71,14 +75,17 @@ export function readPod(pod: Pod): PodReading {
         restartCount > 0 ? [[name, restartCount]] : [],
       ),
     ),
+    isGated: (spec?.schedulingGates ?? []).length > 0,
+    crashLooping: [...inits, ...containers].find(({ state }) => state?.waiting?.reason === "CrashLoopBackOff")
+      ?.name,
     phase: status?.phase,
-    askedMs: readAsked(pod),
+    deletionRequestedMs: readDeletionRequest(pod),
     lastChangeMs: lastChange(pod),
   };
 }
 
-/** The deletion timestamp is the end of the grace period, so it is later than the request by that long. */
-function readAsked({ metadata }: Pod): number | undefined {
+/** Time of the request: the deletion timestamp minus the grace period. */
+function readDeletionRequest({ metadata }: Pod): number | undefined {
   const deletionMs = timeMs(metadata.deletionTimestamp);
   if (deletionMs === undefined) return undefined;
   return deletionMs - (metadata.deletionGracePeriodSeconds ?? 0) * 1_000;
@@ -88,13 +95,13 @@ function readContainers(wanted: number, statuses: readonly ContainerStatus[]): C
   const ran = statuses.filter(hasRun);
   if (wanted === 0 || ran.length < wanted) return { kind: "waiting" };
   const known = ran.map(firstStart);
-  // Where only a later start of a container is known, its first was before that: it matters if it may be the last.
+  // If only a later start of a container is known, the result is exact unless that container could be the last.
   const latest = Math.max(...known.map(({ atMs }) => atMs));
   const isExact = known.some(({ atMs, exact }) => exact && atMs === latest);
   return { kind: "started", atMs: isExact ? latest : undefined };
 }
 
-/** The first start of a container, or, when it has been forgotten, the earliest that is still known. */
+/** First start of a container, or the earliest known one. */
 function firstStart({ state, lastState, restartCount }: ContainerStatus): { atMs: number; exact: boolean } {
   const now = startOf(state?.running) ?? startOf(state?.terminated);
   const before = startOf(lastState?.terminated);
@@ -108,7 +115,7 @@ function hasRun({ state, lastState, restartCount }: ContainerStatus): boolean {
   return restartCount > 0 || starts.some((each) => each !== undefined);
 }
 
-/** A container that could not be started is terminated too, with a start at the epoch. */
+/** Start time. A container that failed to start is terminated with a start at the epoch. */
 function startOf(ran: { readonly startedAt?: string | null } | undefined): number | undefined {
   const atMs = timeMs(ran?.startedAt);
   return atMs !== undefined && atMs > 0 ? atMs : undefined;

@@ -12,15 +12,16 @@ import { untracked } from "./tracked-start.ts";
 
 const classes = { chosenLabels: [], chosenAnnotations: [], storageClassOf: () => undefined };
 
-/** A monitor's memory over a store: what it tells, and whatever happens in between. */
+/** Journal and tracker over a store, with the signals that they emit. */
 async function open(store: Store, clock = createManualClock(Date.parse("2022-12-06T15:00:00.700Z"))) {
-  const told: string[] = [];
-  const tell = ({ kind, start }: StartSignal) => void told.push(`${kind} ${start.pod.uid}`);
-  const journal = createStartJournal({ store, clock, logger: silentLogger, tell, onForgotten() {} });
+  const signals: string[] = [];
+  const emit = ({ kind, start }: StartSignal) => void signals.push(`${kind} ${start.pod.uid}`);
+  const journal = createStartJournal({ store, clock, logger: silentLogger, emit, onRemoved() {} });
   const loaded = await journal.load();
   const tracker = createStartTracker({
     ...loaded,
     classes,
+    unavailableMs: () => 0,
     stuckAfterMs: 60_000,
     write: journal.write,
     onStarting() {},
@@ -31,20 +32,20 @@ async function open(store: Store, clock = createManualClock(Date.parse("2022-12-
     stop.abort();
     return running;
   };
-  return { told, journal, loaded, tracker, clock, close };
+  return { signals, journal, loaded, tracker, clock, close };
 }
 
 const seen = { unbroken: true, now: 0 };
 const pod = (uid: string, scheduled?: string) => sketchPod({ scheduled, metadata: { uid } });
 const keys = async (store: Store) => (await store.list("/starts/")).entries.map(({ key }) => key);
 
-test("what was told is not told again by the next run, and what is new is", async () => {
+test("emits only new signals after a restart", async () => {
   const store = createMemoryStore();
   const first = await open(store);
   first.tracker.podSeen(pod("a", "True 15:33:46"), seen);
   first.tracker.podSeen(pod("b"), seen);
   await first.close();
-  expect(first.told).toEqual(["stage a"]);
+  expect(first.signals).toEqual(["stage a"]);
   expect(await keys(store)).toEqual(["/starts/a"]);
 
   const second = await open(store);
@@ -52,10 +53,10 @@ test("what was told is not told again by the next run, and what is new is", asyn
   for (const uid of ["a", "b"])
     second.tracker.podSeen(pod(uid, "True 15:33:46"), { ...seen, unbroken: false });
   await second.close();
-  expect(second.told).toEqual(["stage b"]);
+  expect(second.signals).toEqual(["stage b"]);
 });
 
-test("the beginning of the monitor's time stays what it was", async () => {
+test("keeps the time of the monitor's first start", async () => {
   const store = createMemoryStore();
   await (await open(store)).close();
   const later = await open(store, createManualClock(Date.parse("2022-12-07T00:00:00Z")));
@@ -63,7 +64,7 @@ test("the beginning of the monitor's time stays what it was", async () => {
   await later.close();
 });
 
-test("records go with their pods, also with those that went while nobody looked", async () => {
+test("removes the records of deleted pods, including those deleted while the monitor was stopped", async () => {
   const store = createMemoryStore();
   const first = await open(store);
   for (const uid of ["a", "b", "c"]) first.tracker.podSeen(pod(uid, "True 15:33:46"), seen);
@@ -78,7 +79,7 @@ test("records go with their pods, also with those that went while nobody looked"
   expect(await keys(store)).toEqual(["/starts/c"]);
 });
 
-/** A store whose writes wait for a word, or fail. */
+/** Store whose writes are blocked or fail on demand. */
 function gated(store: Store) {
   const gate = { failing: false, open: Promise.resolve() };
   const through = async <T>(write: () => Promise<T>) => {
@@ -94,43 +95,43 @@ function gated(store: Store) {
   return { gate, store: wrapped };
 }
 
-test("killed before the record is on disk: it was not told; killed after: it is not told again", async () => {
+test("emits a signal at most once when the process is killed before or after the write", async () => {
   const memory = createMemoryStore();
   const { gate, store } = gated(memory);
   const first = await open(store);
-  // The process ends while this write is under way: nothing after it ever happens.
+  // The process ends during this write.
   gate.open = new Promise(() => {});
   first.tracker.podSeen(pod("a", "True 15:33:46"), seen);
   await first.clock.advance(10_000);
-  expect(first.told).toEqual([]);
+  expect(first.signals).toEqual([]);
   expect(await keys(memory)).toEqual([]);
 
   const second = await open(memory);
   second.tracker.podSeen(pod("a", "True 15:33:46"), seen);
   await second.clock.advance(1_000);
-  expect(second.told).toEqual(["stage a"]);
-  // And again, without any farewell.
+  expect(second.signals).toEqual(["stage a"]);
+  // Killed again.
   const third = await open(memory);
   third.tracker.podSeen(pod("a", "True 15:33:46"), { ...seen, unbroken: false });
   await third.clock.advance(1_000);
-  expect(third.told).toEqual([]);
+  expect(third.signals).toEqual([]);
 });
 
-test("a full disk holds back what is told, until there is room", async () => {
+test("delays signals until a full disk has space", async () => {
   const { gate, store } = gated(createMemoryStore());
-  const { tracker, clock, told, close } = await open(store);
+  const { tracker, clock, signals, close } = await open(store);
   gate.failing = true;
   tracker.podSeen(pod("a", "True 15:33:46"), seen);
   await clock.advance(10_000);
-  expect(told).toEqual([]);
+  expect(signals).toEqual([]);
   tracker.podSeen(sketchPod({ scheduled: "True 15:33:46", phase: "Failed", metadata: { uid: "a" } }), seen);
   gate.failing = false;
   await clock.advance(10_000);
-  expect(told).toEqual(["stage a", "abandoned a"]);
+  expect(signals).toEqual(["stage a", "abandoned a"]);
   await close();
 });
 
-test("records that cannot be read are as none", async () => {
+test("ignores invalid records", async () => {
   const store = createMemoryStore();
   for (const [uid, text] of [
     ["a", "{"],
@@ -140,14 +141,14 @@ test("records that cannot be read are as none", async () => {
   ] as const) {
     await store.create(`/starts/${uid}`, Buffer.from(text));
   }
-  const { tracker, told, close } = await open(store);
+  const { tracker, signals, close } = await open(store);
   for (const uid of ["a", "b", "c", "d"]) tracker.podSeen(pod(uid, "True 15:33:46"), seen);
   await close();
-  expect(told).toEqual(["stage a", "stage b", "stage c", "stage d"]);
+  expect(signals).toEqual(["stage a", "stage b", "stage c", "stage d"]);
 });
 
-test("events that come before their pod count; those from another namespace do not", async () => {
-  const { tracker, told, close } = await open(createMemoryStore());
+test("applies events that arrive before their pod and ignores those of another namespace", async () => {
+  const { tracker, signals, close } = await open(createMemoryStore());
   const mount = event("FailedMount", 'MountVolume.SetUp failed for volume "v" : secret "x" not found');
   const about = (uid: string) => ({ ...mount, involvedObject: { ...mount.involvedObject, uid } });
   tracker.eventSeen(about("a"), 0);
@@ -155,19 +156,19 @@ test("events that come before their pod count; those from another namespace do n
   tracker.podSeen(pod("b"), seen);
   tracker.eventSeen({ ...about("b"), metadata: { ...mount.metadata, namespace: "elsewhere" } }, 0);
   await close();
-  expect(told).toEqual(["user-error a"]);
-  expect([...tracker.starting(0)].map(({ events }) => events.length)).toEqual([1, 0]);
+  expect(signals).toEqual(["user-error a"]);
+  expect([...tracker.starting()].map(({ events }) => events.length)).toEqual([1, 0]);
 });
 
-test("what the kubelet starts before the API knows of it is not measured", async () => {
-  const { tracker, told, close } = await open(createMemoryStore());
+test("does not measure mirror pods", async () => {
+  const { tracker, signals, close } = await open(createMemoryStore());
   const annotations = { "kubernetes.io/config.mirror": "hash" };
   tracker.podSeen(sketchPod({ scheduled: "True 15:33:46", metadata: { uid: "m", annotations } }), seen);
   await close();
-  expect(told).toEqual([]);
+  expect(signals).toEqual([]);
 });
 
-test("the last starts are there after a restart, newest first", async () => {
+test("restores finished starts after a restart, newest first", async () => {
   const store = createMemoryStore();
   const ready = (uid: string, time: string) =>
     sketchPod({
@@ -195,6 +196,6 @@ test("the last starts are there after a restart, newest first", async () => {
   await second.close();
 });
 
-test("a start of which nothing is known has no record", () => {
+test("encodes an unknown start as an empty record", () => {
   expect(encodeRecord(untracked)).toBe("");
 });

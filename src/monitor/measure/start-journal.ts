@@ -8,27 +8,27 @@ export interface JournalDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told once what it rests on is on disk. */
-  readonly tell: (signal: StartSignal) => void;
-  /** A pod is gone, its record too, and all that was to be told of it has been told. */
-  readonly onForgotten: (uid: string) => void;
+  /** Called with each signal once its record is on disk. */
+  readonly emit: (signal: StartSignal) => void;
+  /** Called after the last signal of a deleted pod, when its record is removed. */
+  readonly onRemoved: (uid: string) => void;
 }
 
 /**
- * Keeps a record for each pod and holds signals back until the record that says they were told is on disk. So nothing
- * is ever told twice; what was on its way when the process was killed is not told at all.
+ * Stores a record for each pod and emits signals only after the record that contains them is on disk. Signals are
+ * therefore emitted at most once; those that are pending when the process is killed are lost.
  */
 export interface StartJournal {
-  /** What the last run has left. Before all else. */
+  /** Loads the records of the last run. Must be called first. */
   load(): Promise<LoadedRecords>;
-  /** `record` undefined: the pod is gone, and its record goes. The newest one counts. */
+  /** Replaces the record of a pod. `undefined` removes it. */
   write(uid: string, record: string | undefined, signals: readonly StartSignal[]): void;
-  /** Until the signal aborts and what there is has been written, or could not be. */
+  /** Writes records until the signal aborts, then makes a last attempt for the pending ones. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 interface LoadedRecords {
-  /** When a monitor with this store looked for the first time. */
+  /** First start of a monitor with this store. */
   readonly sinceMs: number;
   /** By pod uid. */
   readonly records: ReadonlyMap<string, string>;
@@ -42,14 +42,14 @@ interface Pending {
 const prefix = "/starts/";
 const sinceKey = "/monitor/since";
 const pageSize = 5_000;
-/** Signals that may wait for a disk that does not take anything; later ones are lost. */
-const mostWaiting = 50_000;
+/** Maximum number of signals that wait for the disk; further ones are lost. */
+const maxWaitingSignals = 50_000;
 const retryMs = 2_000;
-/** What comes within this time is one write to disk: fewer of them cost less than the wait is worth. */
-const gatherMs = 250;
+/** Delay that groups records into one write. */
+const batchDelayMs = 250;
 
 export function createStartJournal(deps: JournalDeps): StartJournal {
-  const { store, clock, logger, tell, onForgotten } = deps;
+  const { store, clock, logger, emit, onRemoved } = deps;
   const revisions = new Map<string, number>();
   let pending = new Map<string, Pending>();
   let waiting = 0;
@@ -57,7 +57,7 @@ export function createStartJournal(deps: JournalDeps): StartJournal {
   const wakeUp = createWakeUp();
 
   async function loadSince(): Promise<number> {
-    // Whole seconds, as the times it is compared with.
+    // Truncated to whole seconds like the times that it is compared with.
     const now = Math.floor(clock.now() / 1_000) * 1_000;
     const result = await store.create(sinceKey, Buffer.from(String(now)));
     const stored = result.kind === "exists" ? Number(result.current.value.toString()) : now;
@@ -84,7 +84,7 @@ export function createStartJournal(deps: JournalDeps): StartJournal {
     const entry = pending.get(uid) ?? { record, signals: [] };
     entry.record = record;
     pending.set(uid, entry);
-    if (waiting + signals.length > mostWaiting) lost += signals.length;
+    if (waiting + signals.length > maxWaitingSignals) lost += signals.length;
     else {
       entry.signals.push(...signals);
       waiting += signals.length;
@@ -92,7 +92,7 @@ export function createStartJournal(deps: JournalDeps): StartJournal {
     wakeUp.wake();
   }
 
-  /** One write; the revision that it leaves, where it leaves one. */
+  /** Writes one record and remembers its revision. */
   async function put(uid: string, record: string | undefined): Promise<void> {
     const key = prefix + encodeURIComponent(uid);
     const ifRevision = revisions.get(uid);
@@ -110,13 +110,13 @@ export function createStartJournal(deps: JournalDeps): StartJournal {
       revisions.set(uid, result.revision);
       return;
     }
-    // A write that failed may have come through after all: the next try goes on from what is there.
+    // A failed write may have succeeded after all, so the next attempt continues from the stored revision.
     if (result.current) revisions.set(uid, result.current.revision);
     else revisions.delete(uid);
-    throw new Error(`the record of pod ${uid} is not what it was left as`);
+    throw new Error(`the record of pod ${uid} was changed by another writer`);
   }
 
-  /** Takes all that waits in one go: the store writes it as one group. Answers with the first failure. */
+  /** Writes all pending records at once, so that the store groups them. Returns the first error. */
   async function flush(): Promise<unknown> {
     const batch = pending;
     pending = new Map();
@@ -126,18 +126,18 @@ export function createStartJournal(deps: JournalDeps): StartJournal {
         await put(uid, entry.record);
       } catch (error) {
         failure ??= error;
-        giveBack(uid, entry);
+        requeue(uid, entry);
         return;
       }
       waiting -= entry.signals.length;
-      for (const signal of entry.signals) tell(signal);
-      if (entry.record === undefined) onForgotten(uid);
+      for (const signal of entry.signals) emit(signal);
+      if (entry.record === undefined) onRemoved(uid);
     });
     await Promise.all(done);
     return failure;
   }
 
-  function giveBack(uid: string, { record, signals }: Pending): void {
+  function requeue(uid: string, { record, signals }: Pending): void {
     const newer = pending.get(uid);
     if (newer) newer.signals.unshift(...signals);
     else pending.set(uid, { record, signals });
@@ -148,16 +148,16 @@ export function createStartJournal(deps: JournalDeps): StartJournal {
       const wait = wakeUp.next();
       const failure = pending.size > 0 ? await flush() : undefined;
       if (failure !== undefined) {
-        logger.error("cannot store what was measured, trying again", { error: failure, waiting, lost });
+        logger.error("storing measurements failed; retrying", { error: failure, waiting, lost });
         await clock.sleep(retryMs, signal).catch(() => {});
         continue;
       }
       if (pending.size === 0) await wait.orAt(Number.POSITIVE_INFINITY, { clock, signal }).catch(() => {});
-      await clock.sleep(gatherMs, signal).catch(() => {});
+      await clock.sleep(batchDelayMs, signal).catch(() => {});
     }
     const failure = await flush();
     if (failure !== undefined) {
-      logger.error("could not store what was measured last; it is not told", { error: failure, waiting });
+      logger.error("storing the last measurements failed; they are lost", { error: failure, waiting });
     }
   }
 

@@ -1,11 +1,17 @@
 import { isMapping } from "../../lib/is-mapping.ts";
 import { type StageName, stages } from "./start-signal.ts";
-import { type SandboxState, type TrackedPull, type TrackedStart, untracked } from "./tracked-start.ts";
+import {
+  type GateState,
+  type SandboxState,
+  type TrackedPull,
+  type TrackedStart,
+  untracked,
+} from "./tracked-start.ts";
 
 const outcomes = { s: "starting", r: "ready", e: "ended" } as const;
 const letters = { starting: "s", ready: "r", ended: "e" } as const;
 
-/** A start as it is stored: JSON with only what differs from a start of which nothing is known; empty for such a one. */
+/** Encodes a start as JSON that contains only differences from `untracked`; empty if there are none. */
 export function encodeRecord(state: TrackedStart): string {
   const record: Record<string, unknown> = {};
   if (state.settled.length > 0) record.d = state.settled.map((stage) => stages.indexOf(stage)).join("");
@@ -24,12 +30,15 @@ export function encodeRecord(state: TrackedStart): string {
       bytes,
     ]);
   if (state.userError !== undefined) record.u = state.userError;
-  if (state.askedMs !== undefined) record.a = state.askedMs;
+  if (state.deletionRequestedMs !== undefined) record.a = state.deletionRequestedMs;
+  if (state.gates.kind === "held") record.g = true;
+  if (state.gates.kind === "released") record[state.gates.missed ? "gm" : "gr"] = state.gates.atMs;
+  if (state.crashLooped) record.c = true;
   const text = JSON.stringify(record);
   return text === "{}" ? "" : text;
 }
 
-/** Undefined for what is no record. */
+/** Decodes a record. Undefined if it is invalid. */
 export function decodeRecord(text: string): TrackedStart | undefined {
   const record = parseObject(text);
   if (!record) return undefined;
@@ -51,7 +60,9 @@ export function decodeRecord(text: string): TrackedStart | undefined {
     stuck: decodeStages(record.k),
     pulls: Array.isArray(record.p) ? record.p.flatMap(decodePull) : [],
     userError: typeof record.u === "string" ? record.u : undefined,
-    askedMs: isTime(record.a) ? record.a : undefined,
+    deletionRequestedMs: isTime(record.a) ? record.a : undefined,
+    gates: decodeGates(record),
+    crashLooped: record.c === true,
   };
 }
 
@@ -67,6 +78,12 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
 function decodeSandbox({ b, l }: Readonly<Record<string, unknown>>): SandboxState {
   if (isTime(b)) return { kind: "ready", sinceMs: b };
   return isTime(l) ? { kind: "lost", sinceMs: l } : { kind: "none" };
+}
+
+function decodeGates({ g, gm, gr }: Readonly<Record<string, unknown>>): GateState {
+  if (g === true) return { kind: "held" };
+  if (isTime(gr)) return { kind: "released", atMs: gr, missed: false };
+  return isTime(gm) ? { kind: "released", atMs: gm, missed: true } : { kind: "none" };
 }
 
 function decodeStages(value: unknown): readonly StageName[] {

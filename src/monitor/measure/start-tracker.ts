@@ -1,47 +1,54 @@
-import { isMirrorPod } from "../../api/mirror-pod.ts";
-import type { Event, Pod } from "../../api/objects.ts";
-import { createRecentMap } from "../../client/recent-map.ts";
-import { findStuck, isStuck } from "./find-stuck.ts";
-import { followEvent } from "./follow-event.ts";
-import { followGone } from "./follow-gone.ts";
-import { followPod } from "./follow-pod.ts";
-import { type ClassSources, classOf } from "./pod-class.ts";
+import type { Event, Pod } from "../../api/meta/objects.ts";
+import { isMirrorPod } from "../../api/pod/pod-state.ts";
+import { createLruMap } from "../../lib/lru-map.ts";
+import { applyEvent } from "./apply-event.ts";
+import { applyDeletion, applyPod } from "./apply-pod.ts";
 import { hasInit } from "./read-pod.ts";
 import { decodeRecord, encodeRecord } from "./start-record.ts";
-import type { PodStart, StageName, StartSignal } from "./start-signal.ts";
+import {
+  type ClassSources,
+  classOf,
+  type PodStart,
+  type StageName,
+  type StartSignal,
+} from "./start-signal.ts";
 import {
   currentStage,
+  findStuck,
+  type PendingSignal,
   type Step,
-  type Told,
+  type StuckFacts,
   type TrackedStart,
   toPodStart,
   untracked,
 } from "./tracked-start.ts";
 
-/** Where a pod that starts is. */
+/** State of a starting pod. */
 export interface StartingPod {
   readonly start: PodStart;
   readonly stage: StageName;
-  /** Longer there than the operator allows. */
+  /** Whether the pod is stuck in this stage. */
   readonly stuck: boolean;
   /** Trimmed to what `explainPod` and `waterfall` read. */
   readonly pod: Pod;
-  /** About this pod, the newest 20, oldest first. */
+  /** The newest 20 events of the pod, oldest first. */
   readonly events: readonly Event[];
 }
 
 export type StartingChange =
   | { readonly kind: "changed"; readonly starting: StartingPod }
-  /** Ready, ended or deleted. `finished` holds its start if it came to Ready. */
+  /** The pod is ready, ended or deleted. `finished` is set if it was ready. */
   | { readonly kind: "gone"; readonly uid: string; readonly finished: PodStart | undefined };
 
 export interface TrackerDeps {
   readonly classes: ClassSources;
   readonly stuckAfterMs: number;
   readonly sinceMs: number;
-  /** What the last run left, by uid. */
+  /** Part of a period that is not counted: see `Availability`. */
+  readonly unavailableMs: StuckFacts["unavailableMs"];
+  /** Records of the last run, by uid. */
   readonly records: ReadonlyMap<string, string>;
-  /** `record` undefined: the pod is gone. */
+  /** Writes the record of a pod. `undefined` removes it. */
   readonly write: (uid: string, record: string | undefined, signals: readonly StartSignal[]) => void;
   readonly onStarting: (change: StartingChange) => void;
 }
@@ -50,16 +57,20 @@ export interface StartTracker {
   podSeen(pod: Pod, options: SeenOptions): void;
   podGone(pod: Pod, options: SeenOptions): void;
   eventSeen(event: Event, now: number): void;
-  /** Looks for pods that are stuck. */
-  tick(now: number): void;
-  /** Once all pods have been seen. Drops the records of pods that went while nobody looked, and says how many. */
+  /** Pods that are stuck if their state has not changed until `now`. */
+  suspects(now: number): readonly Pod[];
+  /** Confirms that the pod was in its last observed state at this time. */
+  confirmed(uid: string, asOfMs: number): void;
+  /** Must be called after the first list. Removes the records of pods that no longer exist and returns their number. */
   settle(): { readonly dropped: number };
-  starting(now: number): Iterable<StartingPod>;
+  starting(): Iterable<StartingPod>;
+  /** Last observed state of the pod. */
+  find(uid: string): Pod | undefined;
   finished(): readonly PodStart[];
 }
 
 interface SeenOptions {
-  /** Whether nothing can have been missed since the pod was seen last, or since its creation. */
+  /** Whether every change since the last observation, or since the creation, was observed. */
   readonly unbroken: boolean;
   readonly now: number;
 }
@@ -67,25 +78,25 @@ interface SeenOptions {
 interface Entry {
   pod: Pod;
   state: TrackedStart;
-  /** Since when, at the latest, it has been in the stage where it is. */
+  /** Time at which the pod was first observed in its stage. */
   stageSeenMs: number;
   events: readonly Event[];
 }
 
-const mostFinished = 2_000;
-const eventsKept = 20;
-/** Pods of which an event came before the pod itself. */
-const earlyPods = 1_000;
-const earlyEvents = 5;
+const maxFinished = 2_000;
+const maxEvents = 20;
+/** Maximum number of pods with events that arrived before the pod. */
+const maxEarlyPods = 1_000;
+const maxEarlyEvents = 5;
 
-/** Keeps the state of every pod and carries each observation through the pure steps. */
+/** Keeps the state of every pod and applies observations to it. */
 export function createStartTracker(deps: TrackerDeps): StartTracker {
-  const { sinceMs, stuckAfterMs } = deps;
+  const { sinceMs, stuckAfterMs, unavailableMs } = deps;
   const entries = new Map<string, Entry>();
   const startingUids = new Set<string>();
-  const early = createRecentMap<readonly Event[]>(earlyPods);
+  const early = createLruMap<readonly Event[]>(maxEarlyPods);
   const unseen = new Map(deps.records);
-  /** The oldest first. */
+  /** Oldest first. */
   const finished: PodStart[] = [];
 
   function startOf({ pod, state }: Entry): PodStart {
@@ -101,54 +112,58 @@ export function createStartTracker(deps: TrackerDeps): StartTracker {
     return currentStage(state, hasInit(pod));
   }
 
-  function view(entry: Entry, now: number): StartingPod {
-    const { pod, state, stageSeenMs, events } = entry;
-    const stuck = isStuck(state, { pod, now, seenMs: stageSeenMs, stuckAfterMs });
-    return { start: startOf(entry), stage: stageOf(entry), stuck, pod, events };
+  function view(entry: Entry): StartingPod {
+    const { pod, state, events } = entry;
+    const stage = stageOf(entry);
+    return { start: startOf(entry), stage, stuck: state.stuck.includes(stage), pod, events };
   }
 
-  /** Takes a step: keeps the state, stores it if it differs, tells. */
-  function take(uid: string, entry: Entry, { next, told }: Step, now: number): void {
+  function stepIfStuck({ pod, state, stageSeenMs }: Entry, asOfMs: number): Step {
+    return findStuck(state, { pod, asOfMs, seenMs: stageSeenMs, stuckAfterMs, unavailableMs });
+  }
+
+  /** Applies a step: updates the state, writes the record if it changed, emits signals. */
+  function take(uid: string, entry: Entry, { next, signals }: Step, now: number): void {
     const before = entry.state;
     if (next === before) return;
     const stage = stageOf(entry);
     entry.state = next;
     if (stageOf(entry) !== stage) entry.stageSeenMs = now;
     const record = encodeRecord(next);
-    if (record !== encodeRecord(before)) deps.write(uid, record, signalsOf(told, entry));
+    if (record !== encodeRecord(before)) deps.write(uid, record, signalsOf(signals, entry));
   }
 
-  function signalsOf(told: readonly Told[], entry: Entry): readonly StartSignal[] {
-    if (told.length === 0) return [];
+  function signalsOf(signals: readonly PendingSignal[], entry: Entry): readonly StartSignal[] {
+    if (signals.length === 0) return [];
     const start = startOf(entry);
-    return told.map((each) => ({ ...each, start }));
+    return signals.map((each) => ({ ...each, start }));
   }
 
-  /** Tells who follows the pods that start. */
-  function show(uid: string, entry: Entry, now: number): void {
+  /** Notifies the listener of starting pods. */
+  function show(uid: string, entry: Entry): void {
     const { outcome, ends } = entry.state;
     if (outcome === "starting") {
       startingUids.add(uid);
-      deps.onStarting({ kind: "changed", starting: view(entry, now) });
+      deps.onStarting({ kind: "changed", starting: view(entry) });
       return;
     }
     entry.events = [];
     if (!startingUids.delete(uid)) return;
     const start = outcome === "ready" && ends.readiness !== undefined ? startOf(entry) : undefined;
     if (start) finished.push(start);
-    // Not one by one: each time it would move all the others.
-    if (finished.length > 2 * mostFinished) finished.splice(0, finished.length - mostFinished);
+    // Trimmed in batches, because each splice moves all entries.
+    if (finished.length > 2 * maxFinished) finished.splice(0, finished.length - maxFinished);
     deps.onStarting({ kind: "gone", uid, finished: start });
   }
 
-  function applyEvent(uid: string, entry: Entry, event: Event, now: number): void {
-    // Who may write events in one namespace must not speak about the pods of another.
+  function handleEvent(uid: string, entry: Entry, event: Event, now: number): void {
+    // Permission to write events in one namespace must not affect pods of another.
     if (event.metadata.namespace !== entry.pod.metadata.namespace) return;
     if (entry.state.outcome === "starting") {
       const others = entry.events.filter(({ metadata }) => metadata.uid !== event.metadata.uid);
-      entry.events = [...others, event].slice(-eventsKept);
+      entry.events = [...others, event].slice(-maxEvents);
     }
-    take(uid, entry, followEvent(entry.state, event, { sinceMs }), now);
+    take(uid, entry, applyEvent(entry.state, event, { sinceMs }), now);
   }
 
   function podSeen(pod: Pod, { unbroken, now }: SeenOptions): void {
@@ -162,9 +177,9 @@ export function createStartTracker(deps: TrackerDeps): StartTracker {
     entry.pod = pod;
     entries.set(uid, entry);
     const previous = known || stored ? entry.state : undefined;
-    take(uid, entry, followPod(previous, { pod, unbroken, sinceMs }), now);
-    if (!known) for (const event of early.get(uid) ?? []) applyEvent(uid, entry, event, now);
-    show(uid, entry, now);
+    take(uid, entry, applyPod(previous, { pod, unbroken, nowMs: now, sinceMs }), now);
+    if (!known) for (const event of early.get(uid) ?? []) handleEvent(uid, entry, event, now);
+    show(uid, entry);
   }
 
   return {
@@ -172,12 +187,12 @@ export function createStartTracker(deps: TrackerDeps): StartTracker {
 
     podGone(pod, { unbroken, now }) {
       const { uid = "" } = pod.metadata;
-      // What it says last may be news.
+      // The last state may contain changes.
       if (entries.has(uid)) podSeen(pod, { unbroken, now });
       const entry = entries.get(uid);
       if (!entry) return;
       entries.delete(uid);
-      deps.write(uid, undefined, signalsOf(followGone(entry.state, pod), entry));
+      deps.write(uid, undefined, signalsOf(applyDeletion(entry.state, { pod, unbroken }), entry));
       if (startingUids.delete(uid)) deps.onStarting({ kind: "gone", uid, finished: undefined });
     },
 
@@ -186,23 +201,29 @@ export function createStartTracker(deps: TrackerDeps): StartTracker {
       if (!uid) return;
       const entry = entries.get(uid);
       if (!entry) {
-        early.set(uid, [...(early.get(uid) ?? []), event].slice(-earlyEvents));
+        early.set(uid, [...(early.get(uid) ?? []), event].slice(-maxEarlyEvents));
         return;
       }
-      applyEvent(uid, entry, event, now);
-      if (startingUids.has(uid)) show(uid, entry, now);
+      handleEvent(uid, entry, event, now);
+      if (startingUids.has(uid)) show(uid, entry);
     },
 
-    tick(now) {
+    suspects(now) {
+      const found: Pod[] = [];
       for (const uid of startingUids) {
         const entry = entries.get(uid);
-        if (!entry) continue;
-        const { pod, state, stageSeenMs } = entry;
-        const step = findStuck(state, { pod, now, seenMs: stageSeenMs, stuckAfterMs });
-        if (step.next === state) continue;
-        take(uid, entry, step, now);
-        show(uid, entry, now);
+        if (entry && stepIfStuck(entry, now).signals.length > 0) found.push(entry.pod);
       }
+      return found;
+    },
+
+    confirmed(uid, asOfMs) {
+      const entry = entries.get(uid);
+      if (!entry) return;
+      const step = stepIfStuck(entry, asOfMs);
+      if (step.signals.length === 0) return;
+      take(uid, entry, step, asOfMs);
+      show(uid, entry);
     },
 
     settle() {
@@ -212,17 +233,18 @@ export function createStartTracker(deps: TrackerDeps): StartTracker {
       const readyMs = ({ state: { outcome, ends } }: Entry) =>
         outcome === "ready" ? (ends.readiness ?? 0) : 0;
       const done = [...entries.values()].filter((entry) => readyMs(entry) > 0);
-      const newest = done.sort((a, b) => readyMs(a) - readyMs(b)).slice(-mostFinished);
+      const newest = done.sort((a, b) => readyMs(a) - readyMs(b)).slice(-maxFinished);
       finished.splice(0, finished.length, ...newest.map(startOf));
       return { dropped };
     },
 
-    *starting(now) {
+    *starting() {
       for (const uid of startingUids) {
         const entry = entries.get(uid);
-        if (entry) yield view(entry, now);
+        if (entry) yield view(entry);
       }
     },
-    finished: () => finished.slice(-mostFinished).reverse(),
+    find: (uid) => entries.get(uid)?.pod,
+    finished: () => finished.slice(-maxFinished).reverse(),
   };
 }

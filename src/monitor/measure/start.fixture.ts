@@ -1,8 +1,8 @@
-import type { ContainerStatus, Event, Pod } from "../../api/objects.ts";
-import { followPod } from "./follow-pod.ts";
-import { type Told, type TrackedStart, untracked } from "./tracked-start.ts";
+import type { ContainerStatus, Event, Pod } from "../../api/meta/objects.ts";
+import { applyPod } from "./apply-pod.ts";
+import { type PendingSignal, type TrackedStart, untracked } from "./tracked-start.ts";
 
-/** A pod by what its status says: conditions as `True 15:33:46` or `False 15:33:47`, on one day. */
+/** Short form of a pod: conditions as `True 15:33:46` or `False 15:33:47`, all on one day. */
 export interface PodSketch {
   readonly created?: string;
   readonly startTime?: string;
@@ -11,7 +11,7 @@ export interface PodSketch {
   readonly initialized?: string;
   readonly ready?: string;
   readonly phase?: string;
-  /** When its deletion was asked for, and the grace it was given. */
+  /** Time of the deletion request; `graceSeconds` is its grace period. */
   readonly deleted?: string;
   readonly graceSeconds?: number;
   readonly init?: boolean;
@@ -19,6 +19,8 @@ export interface PodSketch {
   readonly metadata?: Partial<Pod["metadata"]>;
   readonly spec?: Partial<Pod["spec"]>;
   readonly conditions?: readonly object[];
+  /** Time of the observation. */
+  readonly seen?: string;
 }
 
 export const at = (time: string) => `2022-12-06T${time}Z`;
@@ -79,14 +81,14 @@ export const running = (time: string, restartCount = 0): Partial<ContainerStatus
   restartCount,
 });
 
-/** A pod that its kubelet has taken up and that has no sandbox yet. */
+/** Pod accepted by its kubelet, without a sandbox. */
 export const notYet = {
   scheduled: "True 15:33:46",
   startTime: "15:33:47",
   sandbox: "False 15:33:47",
 } satisfies PodSketch;
 
-/** The same pod when it is ready. */
+/** The same pod in state Ready. */
 export const up = {
   ...notYet,
   sandbox: "True 15:33:49",
@@ -107,54 +109,60 @@ export function event(reason: string, message: string, more: Partial<Event> = {}
   } as Event;
 }
 
-/** One line for each. */
-export function say(told: Told): string {
-  switch (told.kind) {
+/** Formats a signal as one line. */
+export function describeSignal(signal: PendingSignal): string {
+  switch (signal.kind) {
     case "stage":
-      return `${told.stage} ${told.seconds} s`;
+      return `${signal.stage} ${signal.seconds} s`;
     case "sandbox":
-      return `${told.first ? "first sandbox" : "sandbox again"} ${told.seconds} s`;
+      return `${signal.first ? "first sandbox" : "sandbox again"} ${signal.seconds} s`;
     case "pull":
-      return `pull ${told.image} ${told.seconds} s ${told.bytes ?? "?"} bytes`;
+      return `pull ${signal.image} ${signal.seconds} s ${signal.bytes ?? "?"} bytes`;
     case "ready":
     case "terminated":
-      return `${told.kind} ${told.seconds} s`;
+      return `${signal.kind} ${signal.seconds} s`;
     case "restart":
-      return `restart of ${told.container}`;
+    case "crash-loop":
+      return `${signal.kind} of ${signal.container}`;
     case "stuck":
     case "abandoned":
-      return `${told.kind} in ${told.stage}`;
+      return `${signal.kind} in ${signal.stage}`;
     case "user-error":
-      return `user error ${told.reason}`;
+      return `user error ${signal.reason}`;
     case "unknown":
-      return `unknown ${told.what}`;
+      return `unknown ${signal.what}`;
   }
 }
 
-interface FollowOptions {
+interface ApplyOptions {
   readonly from?: TrackedStart;
   readonly sinceMs?: number;
 }
 
-/** What is seen of a pod, one after the other; `gap` stands for a time in which nobody looked. */
+/** Observed states of a pod in order; `gap` is a period without observation. */
 export type PodVersions = readonly (PodSketch | "gap")[];
 
-export function followAll(
+export function applyAll(
   versions: PodVersions,
-  { from, sinceMs = 0 }: FollowOptions = {},
-): { state: TrackedStart; told: string[] } {
+  { from, sinceMs = 0 }: ApplyOptions = {},
+): { state: TrackedStart; signals: string[] } {
   let state = from;
   let unbroken = true;
-  const told: string[] = [];
+  const signals: string[] = [];
   for (const version of versions) {
     if (version === "gap") {
       unbroken = false;
       continue;
     }
-    const step = followPod(state, { pod: sketchPod(version), unbroken, sinceMs });
+    const step = applyPod(state, {
+      pod: sketchPod(version),
+      unbroken,
+      nowMs: ms(version.seen ?? "16:00:00"),
+      sinceMs,
+    });
     state = step.next;
-    told.push(...step.told.map(say));
+    signals.push(...step.signals.map(describeSignal));
     unbroken = true;
   }
-  return { state: state ?? untracked, told };
+  return { state: state ?? untracked, signals };
 }

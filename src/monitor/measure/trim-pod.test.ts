@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { explainPod } from "../explain/explain-pod.ts";
-import { waterfall } from "../explain/waterfall.ts";
-import { classOf } from "./pod-class.ts";
+import { explainPod } from "../../explain/explain-pod.ts";
+import { waterfall } from "../../explain/waterfall.ts";
 import { readPod } from "./read-pod.ts";
 import { at, type PodSketch, running, sketchPod } from "./start.fixture.ts";
+import { classOf } from "./start-signal.ts";
 import { trimPod } from "./trim-pod.ts";
 import { findUserError } from "./user-error.ts";
 
@@ -30,6 +30,7 @@ const owned: PodSketch = {
       { name: "more", persistentVolumeClaim: { claimName: "data" } },
       { name: "scratch", ephemeral: {} },
       { name: "conf", configMap: { name: "conf" } },
+      { name: "kube-api-access-x7k2p", projected: {} },
     ],
   },
 };
@@ -53,9 +54,14 @@ const sketches: readonly PodSketch[] = [
   },
   { ...up, containers: [{ ...running("15:33:52"), started: true, ready: true }], ready: "True 15:33:57" },
   { ...up, phase: "Failed", deleted: "16:00:00" },
+  {
+    ...up,
+    containers: [{ state: { terminated: { exitCode: 137, reason: "OOMKilled" } } }],
+    spec: { containers: [{ name: "c0", resources: { limits: { memory: "16Mi" } } }] },
+  },
 ];
 
-test.each(sketches)("a trimmed pod says the same: %j", (sketch) => {
+test.each(sketches)("trimming does not change what is read from %j", (sketch) => {
   const pod = sketchPod(sketch);
   const trimmed = trimPod(pod, options);
   const facts = { events: [], pulls: [], budgets: [], advice: [], now: Date.parse(at("16:00:00")) };
@@ -66,7 +72,7 @@ test.each(sketches)("a trimmed pod says the same: %j", (sketch) => {
   expect(explainPod({ ...facts, pod: trimmed })).toEqual(explainPod({ ...facts, pod }));
 });
 
-test("3085-12 what a pod belongs to", () => {
+test("3085-12: determines the class of a pod, without the volume of its service account", () => {
   expect(classOf(sketchPod(owned), sources)).toEqual({
     namespace: "shop",
     ownerKind: "StatefulSet",
@@ -84,7 +90,7 @@ test("3085-12 what a pod belongs to", () => {
   });
 });
 
-test("only what is read is kept, and no values that may be secret", () => {
+test("keeps only what is read and no values that may be secret", () => {
   const pod = sketchPod({
     ...owned,
     spec: {

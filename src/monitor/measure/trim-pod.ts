@@ -1,21 +1,19 @@
-import { isReady } from "../../api/conditions.ts";
-import { controllerOf } from "../../api/controller-reference.ts";
-import { mirrorAnnotation } from "../../api/mirror-pod.ts";
-import type { Container, ContainerStatus, Pod, PodCondition, Volume } from "../../api/objects.ts";
-import { hasEnded } from "../../api/pod-phase.ts";
+import { controllerOf, isReady } from "../../api/meta/object-facts.ts";
+import type { Container, ContainerStatus, Pod, PodCondition, Volume } from "../../api/meta/objects.ts";
+import { hasEnded, mirrorAnnotation } from "../../api/pod/pod-state.ts";
 
 export interface TrimOptions {
   readonly chosenLabels: readonly string[];
   readonly chosenAnnotations: readonly string[];
-  /** Gives one copy of equal strings, so that what many pods share is there once. */
+  /** Returns one shared copy of equal strings. */
   share(text: string): string;
 }
 
 const ownLabels = ["controller-revision-hash", "pod-template-hash", "apps.kubernetes.io/pod-index"];
 
 /**
- * A pod with only what the monitor reads. A cluster has many pods and few of them start at any time: one that starts
- * keeps what `explain` reads, one that is ready or done keeps its class and its times.
+ * Drops everything of a pod that the monitor does not read. Starting pods keep what `explain` reads; ready and completed
+ * pods, which are most of a cluster, keep only their class and times.
  */
 export function trimPod(pod: Pod, options: TrimOptions): Pod {
   const { metadata, spec, status } = pod;
@@ -86,7 +84,8 @@ function nameOnly({ name, restartPolicy }: Container, share: TrimOptions["share"
 
 function trimContainer(container: Container, share: TrimOptions["share"]): Container {
   const { name, image, imagePullPolicy, restartPolicy, restartPolicyRules, env } = container;
-  const { startupProbe, readinessProbe } = container;
+  const { startupProbe, readinessProbe, resources } = container;
+  const memory = resources?.limits?.memory;
   return {
     name: share(name),
     image: image && share(image),
@@ -95,7 +94,8 @@ function trimContainer(container: Container, share: TrimOptions["share"]): Conta
     restartPolicyRules,
     startupProbe,
     readinessProbe,
-    // What it takes from elsewhere can be missing; values that it brings itself can be secret.
+    ...(memory !== undefined && { resources: { limits: { memory } } }),
+    // References are kept, because their objects can be missing. Literal values are dropped, because they can be secret.
     env: env?.filter(({ valueFrom }) => valueFrom),
   };
 }
@@ -127,9 +127,32 @@ function trimStatus(status: ContainerStatus, share: TrimOptions["share"]): Conta
     restartCount,
     state,
     ...(lastState?.terminated && { lastState: { terminated: lastState.terminated } }),
-    // Whether there is one is all that is asked.
+    // Only its presence is read.
     ...(containerID && { containerID: "-" }),
     image: "",
     imageID: "",
+  };
+}
+
+/** Number of strings in a generation. */
+const generationSize = 100_000;
+
+/**
+ * Creates a function that returns one shared copy of equal strings, so that values common to many objects are in memory
+ * once. Strings that are no longer used are dropped with their generation.
+ */
+export function createStringPool(): (text: string) => string {
+  let young = new Map<string, string>();
+  let old = new Map<string, string>();
+  return (text) => {
+    const known = young.get(text);
+    if (known !== undefined) return known;
+    const shared = old.get(text) ?? text;
+    if (young.size >= generationSize) {
+      old = young;
+      young = new Map();
+    }
+    young.set(shared, shared);
+    return shared;
   };
 }

@@ -1,35 +1,35 @@
 import { describe, expect, test } from "vitest";
-import { followAll, ms, notYet, type PodVersions, running, up } from "./start.fixture.ts";
+import { applyAll, ms, notYet, type PodVersions, running, up } from "./start.fixture.ts";
 
-describe("what was not seen", () => {
+describe("gaps in the observation", () => {
   const cases: readonly (readonly [string, PodVersions, readonly string[]])[] = [
     [
-      "a whole start: only what can never turn back is known",
+      "a whole start: only conditions that never become false again are known",
       ["gap", up],
       ["scheduling 1 s", "unknown sandbox", "unknown containers", "unknown readiness", "unknown ready"],
     ],
     [
-      "the sandbox coming, between two sightings",
+      "a sandbox that became ready between two observations",
       [notYet, "gap", { ...notYet, sandbox: "True 15:33:49" }],
       ["scheduling 1 s", "unknown sandbox"],
     ],
     [
-      "nothing of the sandbox: it is false since the kubelet began",
+      "no sandbox: the condition is false since the kubelet started",
       ["gap", notYet, { ...notYet, sandbox: "True 15:33:49" }],
       ["scheduling 1 s", "sandbox 3 s", "first sandbox 3 s"],
     ],
     [
-      "a sandbox that stood once: it turned false later than the kubelet began",
+      "a lost sandbox: the condition became false after the kubelet started",
       ["gap", { ...notYet, sandbox: "False 15:40:00" }, { ...notYet, sandbox: "True 15:40:05" }],
       ["scheduling 1 s", "unknown sandbox", "sandbox again 5 s"],
     ],
     [
-      "a sandbox that stood once: a container ran in it",
+      "a lost sandbox: a container ran in it",
       ["gap", { ...notYet, containers: [running("15:33:47")] }],
       ["scheduling 1 s", "unknown sandbox", "unknown containers"],
     ],
     [
-      "a false condition without a start time: it may have turned",
+      "a false condition without a start time may have been true",
       ["gap", { scheduled: notYet.scheduled, sandbox: "False 15:33:47" }],
       ["scheduling 1 s", "unknown sandbox"],
     ],
@@ -50,7 +50,7 @@ describe("what was not seen", () => {
       ["scheduling 1 s", "sandbox 3 s", "first sandbox 3 s", "unknown recreation"],
     ],
     [
-      "the way back of a sandbox",
+      "a sandbox that was recreated",
       [
         notYet,
         { ...notYet, sandbox: "True 15:33:49" },
@@ -70,36 +70,36 @@ describe("what was not seen", () => {
       ["scheduling 1 s", "unknown sandbox", "unknown containers", "readiness 5 s", "ready 12 s"],
     ],
     [
-      "that it was ready: a job that was quick",
+      "readiness of a short job",
       [notYet, { ...notYet, phase: "Succeeded" }],
       ["scheduling 1 s", "unknown sandbox", "unknown containers", "unknown ready"],
     ],
   ];
-  test.each(cases)("%s", (_, versions, told) => {
-    expect(followAll(versions).told).toEqual(told);
+  test.each(cases)("%s", (_, versions, signals) => {
+    expect(applyAll(versions).signals).toEqual(signals);
   });
 
-  test("what ended before the monitor's time is not told at all", () => {
+  test("does not report what ended before the monitor started", () => {
     expect(
-      followAll(["gap", { ...up, containers: [running("15:33:52", 4)] }], { sinceMs: ms("16:00:00") }).told,
+      applyAll(["gap", { ...up, containers: [running("15:33:52", 4)] }], { sinceMs: ms("16:00:00") }).signals,
     ).toEqual([]);
-    expect(followAll(["gap", { phase: "Succeeded" }], { sinceMs: ms("16:00:00") }).told).toEqual([]);
-    expect(followAll(["gap", { phase: "Failed" }], { sinceMs: ms("16:00:00") }).told).toEqual([]);
+    expect(applyAll(["gap", { phase: "Succeeded" }], { sinceMs: ms("16:00:00") }).signals).toEqual([]);
+    expect(applyAll(["gap", { phase: "Failed" }], { sinceMs: ms("16:00:00") }).signals).toEqual([]);
   });
 });
 
-describe("clocks that differ", () => {
+describe("different clocks", () => {
   test.each([
     ["by a second are as good as equal", "15:33:45", ["scheduling 1 s", "sandbox 0 s", "first sandbox 0 s"]],
     ["by more give no length", "15:33:44", ["scheduling 1 s", "unknown sandbox"]],
-  ])("%s", (_, time, told) => {
-    expect(followAll([notYet, { ...notYet, sandbox: `True ${time}` }]).told).toEqual(told);
+  ])("%s", (_, time, signals) => {
+    expect(applyAll([notYet, { ...notYet, sandbox: `True ${time}` }]).signals).toEqual(signals);
   });
 
-  test("times that cannot be read are unknown", () => {
-    expect(followAll([{ ...notYet, metadata: { creationTimestamp: "soon" } }]).told).toEqual([
+  test("reports invalid times as unknown", () => {
+    expect(applyAll([{ ...notYet, metadata: { creationTimestamp: "soon" } }]).signals).toEqual([
       "unknown scheduling",
     ]);
-    expect(followAll([{ scheduled: "True soon", sandbox: "True later" }]).told).toEqual([]);
+    expect(applyAll([{ scheduled: "True soon", sandbox: "True later" }]).signals).toEqual([]);
   });
 });

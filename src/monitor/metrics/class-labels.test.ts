@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { chosenLabelNames, createClassLabels, volumesLabel } from "./class-labels.ts";
+import { chosenLabelNames, createBoundedValues, createClassLabels, volumesLabel } from "./class-labels.ts";
 import { podStart } from "./pod-start.fixture.ts";
 
 const classOf = (given: Parameters<typeof podStart>[0]) => podStart(given).class;
 
-test("3085-12: a class is namespace, owner, RuntimeClass, StorageClasses, volumes and what the operator chose", () => {
+test("3085-12: labels a class by namespace, owner, RuntimeClass, StorageClasses, volumes and chosen labels", () => {
   const labels = createClassLabels({ chosen: ["team"], valuesPerLabel: 10, classes: 10 });
   const full = { runtimeClass: "kata", storageClasses: ["fast", "slow"], volumes: 4, chosen: { team: "db" } };
   expect(labels.of(classOf({ class: full }))).toEqual({
@@ -22,7 +22,7 @@ test("3085-12: a class is namespace, owner, RuntimeClass, StorageClasses, volume
   });
 });
 
-test("3085-12: each label has its own limit", () => {
+test("3085-12: limits the values of each label separately", () => {
   const labels = createClassLabels({ chosen: [], valuesPerLabel: 1, classes: 10 });
   labels.of(classOf({ class: { namespace: "a", runtimeClass: "kata" } }));
   expect(labels.of(classOf({ class: { namespace: "b", runtimeClass: "kata" } }))).toMatchObject({
@@ -31,7 +31,7 @@ test("3085-12: each label has its own limit", () => {
   });
 });
 
-test("3085-12: with too many classes the namespace goes first, then all; those that were known stay", () => {
+test("3085-12: drops the namespace first and then all labels of classes beyond the limit, and keeps known classes", () => {
   const labels = createClassLabels({ chosen: [], valuesPerLabel: 100, classes: 2 });
   const shown = (namespace: string, runtimeClass: string) => {
     const { namespace: ns, runtime_class } = labels.of(classOf({ class: { namespace, runtimeClass } }));
@@ -48,7 +48,7 @@ test("3085-12: with too many classes the namespace goes first, then all; those t
   ]).toEqual(["a/r1", "b/r2", "other/r1", "other/r2", "other/other", "a/r1", "other/r1"]);
 });
 
-test("however many values there are, there are no more classes than twice the limit and one", () => {
+test("creates at most 2 × limit + 1 classes", () => {
   const labels = createClassLabels({ chosen: ["team"], valuesPerLabel: 50, classes: 20 });
   const seen = new Set<object>();
   for (let i = 0; i < 5_000; i++) {
@@ -64,11 +64,11 @@ test.each([
   [5, "3-5"],
   [6, "6-10"],
   [400, "more than 10"],
-])("%i volumes are %s", (count, label) => {
+])("labels %i volumes as %s", (count, label) => {
   expect(volumesLabel(count)).toBe(label);
 });
 
-test("keys become names of labels, each its own", () => {
+test("derives a unique label name from each key", () => {
   expect(chosenLabelNames(["app.kubernetes.io/part-of", "team"])).toEqual([
     "pod_app_kubernetes_io_part_of",
     "pod_team",
@@ -76,4 +76,21 @@ test("keys become names of labels, each its own", () => {
   expect(() => chosenLabelNames(["a-b", "x", "a.b"])).toThrow(
     'the keys "a-b" and "a.b" would both become the label pod_a_b: choose one of them',
   );
+});
+
+test("3085-12: replaces values beyond the limit by other and keeps those before it", () => {
+  const { bound } = createBoundedValues(2);
+  expect(["a", "b", "c", "a", "d", "b"].map(bound)).toEqual(["a", "b", "other", "a", "other", "b"]);
+});
+
+test("replaces every value when the limit is 0", () => {
+  expect(createBoundedValues(0).bound("a")).toBe("other");
+});
+
+test.each([
+  ["cuts a long value", "x".repeat(100_000), "x".repeat(128)],
+  ["replaces an unpaired surrogate", "a\ud800", "a\ufffd"],
+  ["does not split a surrogate pair at the cut", `${"x".repeat(127)}😀`, `${"x".repeat(127)}\ufffd`],
+])("%s", (_, value, shown) => {
+  expect(createBoundedValues(1).bound(value)).toBe(shown);
 });

@@ -1,24 +1,23 @@
 import type { PodClass } from "../measure/start-signal.ts";
-import { createBoundedValues, otherValue, presentable } from "./bounded-values.ts";
 
-/** The labels that every metric of a class of pods has, in the order of `names`. */
+/** Labels shared by all metrics of a class of pods, in the order of `names`. */
 export interface ClassLabels {
   readonly names: readonly string[];
   of(podClass: PodClass): Readonly<Record<string, string>>;
-  /** Without the limits, for series that are few for another reason. */
+  /** Labels without limits, for series whose number is limited elsewhere. */
   exactly(podClass: PodClass): Readonly<Record<string, string>>;
 }
 
 export interface ClassLabelOptions {
   /** Keys of the pods' labels and annotations that become labels of the metrics. */
   readonly chosen: readonly string[];
-  /** How many values a label can have. */
+  /** Maximum number of values of a label. */
   readonly valuesPerLabel: number;
-  /** How many classes, which are combinations of values, can be told apart. */
+  /** Maximum number of classes (combinations of label values). */
   readonly classes: number;
 }
 
-/** Kubernetes allows no such name: it cannot be mistaken for one. */
+/** Value of a label that does not apply. It is not a valid Kubernetes name. */
 export const noneValue = "<none>";
 
 const ownNames = ["namespace", "owner_kind", "runtime_class", "storage_class", "volumes"];
@@ -33,7 +32,7 @@ export function createClassLabels({ chosen, valuesPerLabel, classes }: ClassLabe
     return Object.fromEntries(names.map((name, i) => [name, values[i] ?? ""]));
   }
 
-  /** One object for one class, so that whoever keeps something by class can keep it by object. */
+  /** Creates the one labels object of a class; callers use it as a map key. */
   function add(values: readonly string[]): Readonly<Record<string, string>> {
     const labels = named(values);
     byKey.set(keyOf(values), labels);
@@ -45,23 +44,23 @@ export function createClassLabels({ chosen, valuesPerLabel, classes }: ClassLabe
   return {
     names,
     of(podClass) {
-      const values = classValues(podClass, chosen).map((value, i) => bounds[i]?.admit(value) ?? otherValue);
+      const values = classValues(podClass, chosen).map((value, i) => bounds[i]?.bound(value) ?? otherValue);
       const known = find(values);
       if (known) return known;
       if (whole < classes) {
         whole++;
         return add(values);
       }
-      // Namespaces go first: RuntimeClass and StorageClass say which plugin is slow, and are few.
+      // The namespace is dropped first: RuntimeClass and StorageClass identify the slow plugin and have few values.
       const folded = [otherValue, ...values.slice(1)];
       const rest = values.map(() => otherValue);
       return find(folded) ?? (byKey.size < 2 * classes ? add(folded) : (find(rest) ?? add(rest)));
     },
-    exactly: (podClass) => named(classValues(podClass, chosen).map(presentable)),
+    exactly: (podClass) => named(classValues(podClass, chosen).map(sanitizeValue)),
   };
 }
 
-/** With their lengths, so that nothing in a value can stand for the end of it. */
+/** Key with length prefixes, so that no value can be mistaken for a separator. */
 function keyOf(values: readonly string[]): string {
   return values.map((value) => `${value.length}:${value}`).join("");
 }
@@ -78,7 +77,7 @@ function classValues(podClass: PodClass, chosen: readonly string[]): string[] {
   ];
 }
 
-/** Few values, ordered as text as they are as numbers. */
+/** Groups volume counts into few values. */
 export function volumesLabel(volumes: number): string {
   if (volumes <= 2) return String(volumes);
   return volumes <= 5 ? "3-5" : volumes <= 10 ? "6-10" : "more than 10";
@@ -96,4 +95,37 @@ export function chosenLabelNames(keys: readonly string[]): string[] {
     }
   });
   return names;
+}
+
+/** Replacement for every value beyond the limit. */
+const otherValue = "other";
+
+/** Label values are cut to this length, because annotations can be long. */
+const maxValueLength = 128;
+
+/**
+ * Limits the number of values of a label: the first `limit` values are kept, later ones become `other`, so that the
+ * number of series does not depend on what users write into pods.
+ */
+export interface BoundedValues {
+  bound(value: string): string;
+}
+
+export function createBoundedValues(limit: number): BoundedValues {
+  const shown = new Map<string, string>();
+  return {
+    bound(value) {
+      const known = shown.get(value);
+      if (known !== undefined) return known;
+      if (shown.size >= limit) return otherValue;
+      const text = sanitizeValue(value);
+      shown.set(value, text);
+      return text;
+    },
+  };
+}
+
+/** Cuts a value and replaces unpaired surrogates, for which scrapers reject the whole response. */
+export function sanitizeValue(value: string): string {
+  return Buffer.from(value.slice(0, maxValueLength)).toString();
 }

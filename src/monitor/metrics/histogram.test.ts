@@ -8,7 +8,7 @@ function small() {
   return { ...histogram, render };
 }
 
-test("buckets are cumulative, with sum and count", () => {
+test("writes cumulative buckets, sum and count", () => {
   const histogram = small();
   for (const value of [0.5, 1, 3, 100]) histogram.observe('a="1"', value, exemplar);
   expect(histogram.render("prometheus")).toBe(
@@ -25,7 +25,7 @@ test("buckets are cumulative, with sum and count", () => {
   );
 });
 
-test("3085-12: OpenMetrics has the last pod of each bucket as exemplar", () => {
+test("3085-12: writes the last pod of each bucket as exemplar in OpenMetrics", () => {
   const histogram = small();
   histogram.observe('a="1"', 3, exemplar);
   histogram.observe('a="1"', 4, { pod: { namespace: "shop", name: "web-1" }, atMs: 2_000 });
@@ -36,7 +36,7 @@ test("3085-12: OpenMetrics has the last pod of each bucket as exemplar", () => {
   expect(histogram.render("prometheus")).not.toContain("web-1");
 });
 
-test("a kept text goes with the next observation", () => {
+test("invalidates the cached text on the next observation", () => {
   const histogram = small();
   histogram.observe('a="1"', 3, exemplar);
   histogram.render("prometheus");
@@ -44,13 +44,13 @@ test("a kept text goes with the next observation", () => {
   expect(histogram.render("prometheus")).toContain('start_seconds_count{a="1"} 2');
 });
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("%d is no length", (value) => {
+test.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("ignores the value %d", (value) => {
   const histogram = small();
   histogram.observe('a="1"', value, exemplar);
   expect(histogram.render("prometheus")).not.toContain("_count");
 });
 
-test("each format has its own kept text", () => {
+test("caches the text of each format separately", () => {
   const histogram = small();
   histogram.observe('a="1"', 3, exemplar);
   const before = [histogram.render("prometheus"), histogram.render("openmetrics")];

@@ -1,41 +1,41 @@
+import { formatLabels, formatMetricHeader } from "../../lib/metrics/metrics.ts";
 import type { PodRef } from "../measure/start-signal.ts";
-import { exemplarLabels } from "./exemplar-labels.ts";
 
-/** Labels as text (`stage="init",namespace="shop"`) by which a histogram tells its series apart. */
+/** Formatted labels that identify a series: `stage="init",namespace="shop"`. */
 type LabelText = string;
 
-/** Which pod it was, and when. */
+/** Pod and time of an observation. */
 interface Exemplar {
   readonly pod: Pick<PodRef, "namespace" | "name">;
   readonly atMs: number;
 }
 
 /**
- * A histogram that keeps the text of each of its series until the series changes, and of each line all that never
- * changes: with tens of thousands of them one that writes all anew takes longer for one scrape than a scrape may take.
+ * Histogram that caches the text of each series until the series changes, and the constant prefix of each line. With
+ * tens of thousands of series, formatting everything for each scrape would exceed the scrape timeout.
  */
 export interface Histogram {
   observe(labels: LabelText, value: number, exemplar: Exemplar): void;
-  /** The text in pieces. */
+  /** Text of the histogram, in pieces to be concatenated. */
   render(format: MetricsFormat): readonly string[];
 }
 
 export type MetricsFormat = "prometheus" | "openmetrics";
 
 interface Series {
-  /** Of the lines of the buckets, the sum and the count, what stands before the number. */
-  readonly heads: { readonly buckets: readonly string[]; readonly sum: string; readonly count: string };
-  /** How many fell into each bucket, and behind the last; not cumulative yet. */
+  /** Prefixes of the bucket, sum and count lines, up to the number. */
+  readonly prefixes: { readonly buckets: readonly string[]; readonly sum: string; readonly count: string };
+  /** Observations in each bucket, the last one being +Inf; not cumulative. */
   readonly counts: number[];
-  readonly exemplars: (Seen | undefined)[];
+  readonly exemplars: (StoredExemplar | undefined)[];
   sum: number;
-  /** Two who scrape in different formats do not undo each other's. */
+  /** Cached text by format, so that scrapers with different formats do not evict each other's. */
   rendered: Partial<Record<MetricsFormat, string>>;
 }
 
-interface Seen extends Exemplar {
+interface StoredExemplar extends Exemplar {
   readonly value: number;
-  /** Most are replaced before anybody reads them. */
+  /** Formatted on first use: most exemplars are replaced before a scrape. */
   text: string | undefined;
 }
 
@@ -48,13 +48,13 @@ export interface HistogramOptions {
 
 export function createHistogram({ name, help, buckets }: HistogramOptions): Histogram {
   const byLabels = new Map<LabelText, Series>();
-  const header = `# HELP ${name} ${help}\n# TYPE ${name} histogram\n`;
+  const header = formatMetricHeader({ name, help }, "histogram");
 
   function seriesOf(labels: LabelText): Series {
     const found = byLabels.get(labels);
     if (found) return found;
     const series: Series = {
-      heads: {
+      prefixes: {
         buckets: [...buckets, "+Inf"].map((bound) =>
           [name, '_bucket{le="', bound, '",', labels, "} "].join(""),
         ),
@@ -70,22 +70,22 @@ export function createHistogram({ name, help, buckets }: HistogramOptions): Hist
     return series;
   }
 
-  function renderSeries({ heads, counts, exemplars, sum }: Series, format: MetricsFormat): string {
+  function renderSeries({ prefixes, counts, exemplars, sum }: Series, format: MetricsFormat): string {
     let count = 0;
-    // Parts that are joined once: added up, they would be put together anew in every scrape.
+    // Joined once: a concatenated string would be flattened again for every scrape.
     const parts: string[] = [];
     for (let i = 0; i < counts.length; i++) {
       count += counts[i] ?? 0;
       const exemplar = format === "openmetrics" ? exemplars[i] : undefined;
-      parts.push(heads.buckets[i] ?? "", `${count}`, exemplar ? exemplarText(exemplar) : "\n");
+      parts.push(prefixes.buckets[i] ?? "", `${count}`, exemplar ? formatExemplar(exemplar) : "\n");
     }
-    parts.push(heads.sum, `${sum}\n`, heads.count, `${count}\n`);
+    parts.push(prefixes.sum, `${sum}\n`, prefixes.count, `${count}\n`);
     return parts.join("");
   }
 
   return {
     observe(labels, value, exemplar) {
-      // One impossible number would stay in the sum for good.
+      // An invalid number would stay in the sum forever.
       if (!Number.isFinite(value) || value < 0) return;
       const series = seriesOf(labels);
       const bound = buckets.findIndex((upper) => value <= upper);
@@ -107,8 +107,20 @@ export function createHistogram({ name, help, buckets }: HistogramOptions): Hist
   };
 }
 
-/** Joined, as are the heads: a text that was added up is walked through part by part whenever it is copied. */
-function exemplarText(seen: Seen): string {
+/** Joined like the prefixes, because a concatenated string is traversed part by part whenever it is copied. */
+function formatExemplar(seen: StoredExemplar): string {
   seen.text ??= [" # {", exemplarLabels(seen.pod), "} ", seen.value, " ", seen.atMs / 1_000, "\n"].join("");
   return seen.text;
+}
+
+/** Maximum length of an exemplar's labels in OpenMetrics, names included. */
+const maxExemplarLength = 128;
+const namesLength = "namespacepod".length;
+
+/** Labels that identify the pod. If they are too long, the namespace is omitted and then the name is cut. */
+function exemplarLabels({ namespace, name }: Pick<PodRef, "namespace" | "name">): string {
+  const isShort = namesLength + namespace.length + name.length <= maxExemplarLength;
+  return formatLabels(
+    isShort ? { namespace, pod: name } : { pod: name.slice(0, maxExemplarLength - "pod".length) },
+  );
 }

@@ -1,19 +1,18 @@
-import { formatLabels } from "../../lib/format-labels.ts";
+import { formatLabels, formatMetricHeader } from "../../lib/metrics/metrics.ts";
 import type { PodStart, StartSignal } from "../measure/start-signal.ts";
-import { presentable } from "./bounded-values.ts";
-import type { ClassLabels } from "./class-labels.ts";
+import { type ClassLabels, sanitizeValue } from "./class-labels.ts";
 
-/** A series for each pod, for those whose Prometheus can take it. */
+/** Optional series for each pod; they multiply the number of series that Prometheus stores. */
 export interface PodSeries {
   observe(signal: StartSignal): void;
   forget(podUid: string): void;
-  /** In either format. */
+  /** Text of the series, valid in both formats. */
   render(): string;
 }
 
 export interface PodSeriesOptions {
   readonly classLabels: ClassLabels;
-  /** How many pods have series at a time; those that started first lose theirs first. */
+  /** Maximum number of pods with series; the oldest are removed first. */
   readonly limit: number;
 }
 
@@ -34,7 +33,7 @@ interface PodLines extends Partial<Record<GaugeName, string>> {
 }
 
 export function createPodSeries({ classLabels, limit }: PodSeriesOptions): PodSeries {
-  /** Each pod's lines as text: they change once or never. */
+  /** Formatted lines of each pod; they change at most once. */
   const byUid = new Map<string, PodLines>();
 
   function linesOf({ pod, class: podClass }: PodStart): PodLines {
@@ -46,7 +45,7 @@ export function createPodSeries({ classLabels, limit }: PodSeriesOptions): PodSe
     }
     const { namespace, name, uid, node = "" } = pod;
     const own = Object.entries({ namespace, pod: name, uid, node });
-    const shown = Object.fromEntries(own.map(([label, value]) => [label, presentable(value)]));
+    const shown = Object.fromEntries(own.map(([label, value]) => [label, sanitizeValue(value)]));
     const lines = { labels: formatLabels({ ...classLabels.exactly(podClass), ...shown }) };
     byUid.set(pod.uid, lines);
     return lines;
@@ -68,8 +67,7 @@ export function createPodSeries({ classLabels, limit }: PodSeriesOptions): PodSe
     render() {
       const parts: string[] = [];
       for (const gauge of ["firstSandbox", "started"] as const) {
-        const { name, help } = gauges[gauge];
-        parts.push(`# HELP ${name} ${help}\n# TYPE ${name} gauge\n`);
+        parts.push(formatMetricHeader(gauges[gauge], "gauge"));
         for (const lines of byUid.values()) parts.push(lines[gauge] ?? "");
       }
       return parts.join("");

@@ -5,7 +5,7 @@ interface Given extends Partial<Omit<PodStart, "pod" | "class">> {
   readonly class?: Partial<PodClass>;
 }
 
-/** A start as the tracker tells of one, with what a test cares about. */
+/** Creates a PodStart with defaults for everything that a test does not set. */
 export function podStart({ pod, class: podClass, ...rest }: Given = {}): PodStart {
   const namespace = podClass?.namespace ?? pod?.namespace ?? "shop";
   return {
@@ -22,6 +22,7 @@ export function podStart({ pod, class: podClass, ...rest }: Given = {}): PodStar
       ...podClass,
     },
     createdMs: 0,
+    beganMs: rest.createdMs ?? 0,
     ends: {},
     pulls: [],
     restarts: 0,

@@ -21,7 +21,7 @@ afterAll(() => {
   collector.close();
 });
 
-/** What a collector gets for these. */
+/** Returns the request body that a collector receives for these signals. */
 async function exported(...signals: readonly StartSignal[]): Promise<string> {
   const { port } = collector.address() as AddressInfo;
   const endpoint = `http://127.0.0.1:${port}/v1/traces`;
@@ -29,7 +29,7 @@ async function exported(...signals: readonly StartSignal[]): Promise<string> {
   for (const signal of signals) exporter.observe(signal);
   const over = new AbortController();
   over.abort();
-  // What waits at the end is sent.
+  // Queued traces are sent on shutdown.
   await exporter.run(over.signal);
   expect(exporter.counts()).toMatchObject({ sent: signals.length, dropped: 0 });
   return bodies.pop() ?? "";
@@ -38,9 +38,9 @@ async function exported(...signals: readonly StartSignal[]): Promise<string> {
 const ends = { scheduling: 91_000, sandbox: 93_000, init: 93_500, containers: 94_000, readiness: 95_000 };
 const pull = { image: "web:1", seconds: 1.2345, bytes: 123_456_789, endedMs: 93_900.5 };
 
-test("a whole start is what the protocol's mapping to JSON allows, field by field", async () => {
+test("encodes a complete start according to the protocol's JSON mapping", async () => {
   const start = podStart({ createdMs: 90_000.25, ends, pulls: [pull], userError: "MissingSecret" });
-  const body = await exported({ kind: "ready", start, seconds: 5 });
+  const body = await exported({ kind: "ready", start, seconds: 5, endedMs: 0 });
   expect(parseOtlp(body)).toMatchObject({
     resourceSpans: [
       {
@@ -64,7 +64,7 @@ test("a whole start is what the protocol's mapping to JSON allows, field by fiel
   });
 });
 
-test("a start that came to nothing has the status of an error, as a number", async () => {
+test("encodes the status of an abandoned start as a number", async () => {
   const body = await exported({
     kind: "abandoned",
     start: podStart({ createdMs: 90_000 }),
@@ -76,13 +76,13 @@ test("a start that came to nothing has the status of an error, as a number", asy
 });
 
 test.each([
-  ["half a character", podStart({ pod: { name: "web\ud800" } })],
-  ["words that look like JSON", podStart({ pod: { name: '"}]}' }, class: { chosen: { team: "\u0000\n" } } })],
+  ["an unpaired surrogate", podStart({ pod: { name: "web\ud800" } })],
+  ["text that looks like JSON", podStart({ pod: { name: '"}]}' }, class: { chosen: { team: "\u0000\n" } } })],
   ["a size beyond 64 bits", podStart({ createdMs: 90_000, pulls: [{ ...pull, bytes: 1e30 }] })],
-  ["a size that is none", podStart({ createdMs: 90_000, pulls: [{ ...pull, bytes: 1.5 }] })],
-  ["a pull that took for ever", podStart({ createdMs: 90_000, pulls: [{ ...pull, seconds: 1e300 }] })],
-])("%s does not spoil what is sent", async (_, start) => {
-  parseOtlp(await exported({ kind: "ready", start, seconds: 5 }));
+  ["a fractional size", podStart({ createdMs: 90_000, pulls: [{ ...pull, bytes: 1.5 }] })],
+  ["an endless pull", podStart({ createdMs: 90_000, pulls: [{ ...pull, seconds: 1e300 }] })],
+])("sends a valid request for %s", async (_, start) => {
+  parseOtlp(await exported({ kind: "ready", start, seconds: 5, endedMs: 0 }));
 });
 
 test.each([
@@ -90,6 +90,6 @@ test.each([
   ['{"resourceSpans":[{"scopeSpans":[{"spans":[{"startTimeUnixNano":1}]}]}]}', "startTimeUnixNano"],
   ['{"resourceSpans":[{"scopeSpans":[{"spans":[{"kind":"SPAN_KIND_INTERNAL"}]}]}]}', "kind"],
   ['{"resource_spans_":[]}', "unknown"],
-])("what is not allowed is noticed: %s", (body, problem) => {
+])("the test's parser rejects %s", (body, problem) => {
   expect(() => parseOtlp(body)).toThrow(problem);
 });

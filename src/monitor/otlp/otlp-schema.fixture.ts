@@ -97,10 +97,10 @@ const file = create(FileDescriptorProtoSchema, {
 
 const request = createFileRegistry(file, () => undefined).getMessage("otlp.ExportTraceServiceRequest");
 
-/** What OTLP says otherwise than the JSON of protocol buffers: ids are hexadecimal there. */
+/** Ids and their lengths: OTLP encodes them as hexadecimal, unlike the JSON mapping of protocol buffers. */
 const ids: Readonly<Record<string, number>> = { traceId: 16, spanId: 8, parentSpanId: 8 };
 
-/** Reads a body as a collector does, and refuses what the mapping does not allow: names, types, ids, enums as words. */
+/** Parses a body as a collector does and rejects names, types, ids and enum names that the mapping does not allow. */
 export function parseOtlp(body: string): object {
   return fromJson(request as DescMessage, withBytes(JSON.parse(body)));
 }
@@ -121,6 +121,6 @@ function withBytes(value: JsonValue, key = ""): JsonValue {
   if ((key === "kind" || key === "code") && typeof value !== "number")
     throw new Error(`${key}: ${JSON.stringify(value)} is not the number of an enum's value`);
   if (typeof value === "string" && /[\ud800-\udfff]/u.test(value))
-    throw new Error(`${key}: half a character cannot be encoded as UTF-8`);
+    throw new Error(`${key}: an unpaired surrogate cannot be encoded as UTF-8`);
   return value;
 }

@@ -13,7 +13,7 @@ const timesOf = (given: Parameters<typeof podStart>[0]) => {
   ]);
 };
 
-test("a span for the start, one for each stage, one for each pull", () => {
+test("creates a span for the start, each stage and each pull", () => {
   expect(
     timesOf({
       ends: {
@@ -36,6 +36,13 @@ test("a span for the start, one for each stage, one for each pull", () => {
     ["containers", 3_000, 9_000],
     ["readiness", 9_000, 10_000],
     ["pull web:1", 3_500, 8_000],
+  ]);
+});
+
+test("3085-16: the trace of a start begins when the last scheduling gate is removed", () => {
+  expect(timesOf({ beganMs: at + 8_000, ends: { scheduling: at + 9_000 } })).toEqual([
+    ["pod start", 8_000, 10_000],
+    ["scheduling", 8_000, 9_000],
   ]);
 });
 
@@ -62,12 +69,12 @@ test.each([
   expect(stages.map(([name, from, until]) => `${name} ${from}-${until}`)).toEqual(shown);
 });
 
-test("a pull that its event's whole seconds put before the pod begins with the pod", () => {
+test("clamps the start of a pull to the creation of the pod", () => {
   const pulls = [{ image: "web:1", seconds: 2, bytes: undefined, endedMs: at + 1_000 }];
   expect(timesOf({ pulls }).at(-1)).toEqual(["pull web:1", 0, 1_000]);
 });
 
-test("ids have OTLP's lengths, are the same each time, and differ between pods", () => {
+test("creates deterministic ids of OTLP's lengths that differ between pods", () => {
   const [first, again] = [traceOfStart(podStart(), { endMs: 1 }), traceOfStart(podStart(), { endMs: 1 })];
   const [other] = traceOfStart(podStart({ pod: { uid: "uid-2" } }), { endMs: 1 });
   expect(first).toEqual(again);

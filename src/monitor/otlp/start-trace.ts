@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { stageTimes } from "../measure/stage-times.ts";
-import type { PodStart } from "../measure/start-signal.ts";
+import { type PodStart, stageTimes } from "../measure/start-signal.ts";
 
-/** A span in OTLP's JSON: 64-bit numbers are text there, and ids are hexadecimal. */
+/** Span in OTLP JSON: 64-bit numbers are strings, ids are hexadecimal. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
@@ -22,21 +21,22 @@ interface Attribute {
 
 export interface Ending {
   readonly endMs: number;
-  /** Why the start came to nothing, where it did. */
+  /** Reason why the start failed. Undefined on success. */
   readonly failure?: string;
 }
 
-/** One start: a span for the whole of it, and in it one for each stage and pull whose times are known. */
+/** Creates the trace of a start: a root span, and a child span for each stage and pull whose times are known. */
 export function traceOfStart(start: PodStart, { endMs, failure }: Ending): Span[] {
   const { uid } = start.pod;
   const traceId = hexOf(uid, 32);
   const rootId = hexOf(`${uid} start`, 16);
+  const fromMs = start.beganMs ?? start.createdMs;
   const root: Span = {
     traceId,
     spanId: rootId,
     name: "pod start",
     kind: 1,
-    ...span(start.createdMs, Math.max(start.createdMs, endMs)),
+    ...span(fromMs, Math.max(fromMs, endMs)),
     attributes: podAttributes(start),
     status: failure === undefined ? {} : { code: 2, message: failure },
   };
@@ -63,7 +63,7 @@ export function traceOfStart(start: PodStart, { endMs, failure }: Ending): Span[
     ...start.pulls.flatMap(({ image, seconds, bytes, endedMs }) => {
       if (endedMs === undefined) return [];
       const size = bytes === undefined ? [] : wholeNumber("kindling.image.bytes", bytes);
-      // Events have whole seconds only: a pull cannot have begun before its pod.
+      // Event times are whole seconds, so the computed start can precede the pod's creation.
       const fromMs = Math.max(start.createdMs, endedMs - seconds * 1_000);
       return [child(`pull ${image}`, fromMs, endedMs, [text("container.image.name", image), ...size])];
     }),
@@ -85,7 +85,7 @@ function podAttributes({ pod, class: podClass, restarts, userError }: PodStart):
   ];
 }
 
-/** Half a character cannot be sent, and a collector refuses all that comes with it. */
+/** String attribute. Unpaired surrogates are replaced, because a collector would reject the whole request. */
 function text(key: string, value: string): Attribute {
   return { key, value: { stringValue: wellFormed(value) } };
 }
@@ -94,7 +94,7 @@ function wellFormed(value: string): string {
   return Buffer.from(value).toString();
 }
 
-/** None where it is none: events can say anything. */
+/** Integer attribute. Omitted for other numbers, because event messages can contain anything. */
 function wholeNumber(key: string, value: number): Attribute[] {
   return Number.isSafeInteger(value) ? [{ key, value: { intValue: String(value) } }] : [];
 }
@@ -103,12 +103,12 @@ function span(fromMs: number, untilMs: number) {
   return { startTimeUnixNano: nanoseconds(fromMs), endTimeUnixNano: nanoseconds(untilMs) };
 }
 
-/** Beyond what a number holds exactly. */
+/** Nanoseconds as text: they exceed the range in which numbers are exact. */
 function nanoseconds(ms: number): string {
   return (BigInt(Math.round(ms * 1_000)) * 1_000n).toString();
 }
 
-/** The same for the same start: who gets a trace twice can tell. */
+/** Deterministic id, so that a trace that is sent twice can be recognized. */
 function hexOf(seed: string, digits: number): string {
   return createHash("sha256").update(seed).digest("hex").slice(0, digits);
 }

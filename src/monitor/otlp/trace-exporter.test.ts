@@ -6,8 +6,7 @@ import { createManualClock } from "../../lib/manual-clock.ts";
 import type { StartSignal } from "../measure/start-signal.ts";
 import { podStart } from "../metrics/pod-start.fixture.ts";
 import { createStartMetrics } from "../metrics/start-metrics.ts";
-import { createTraceExporter, type TraceExporterOptions } from "./trace-exporter.ts";
-import { registerTraceMetrics } from "./trace-metrics.ts";
+import { createTraceExporter, registerTraceMetrics, type TraceExporterOptions } from "./trace-exporter.ts";
 
 interface Received {
   readonly url: string | undefined;
@@ -21,7 +20,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A collector that answers with these codes, then with 200. */
+/** Starts a collector that responds with these codes, then with 200. */
 async function startCollector(...codes: number[]) {
   const received: Received[] = [];
   const server: Server = createServer(async (request, response) => {
@@ -53,13 +52,13 @@ function start(options: Pick<TraceExporterOptions, "endpoint"> & Partial<TraceEx
     await done;
   };
   closing.push(end);
-  /** Moves the clock on, a second at a time, until it is so. */
-  const until = (so: () => boolean) =>
+  /** Advances the clock one second at a time until the condition is true. */
+  const until = (condition: () => boolean) =>
     expect
       .poll(
         async () => {
           await clock.advance(1_000);
-          return so();
+          return condition();
         },
         { interval: 10 },
       )
@@ -71,9 +70,10 @@ const ready = (uid: string): StartSignal => ({
   kind: "ready",
   start: podStart({ pod: { uid }, createdMs: 90_000, ends: { scheduling: 91_000, sandbox: 93_000 } }),
   seconds: 5,
+  endedMs: 95_000,
 });
 
-test("a start that is over is a trace in OTLP's JSON", async () => {
+test("sends a finished start as a trace in OTLP JSON", async () => {
   const { endpoint, received } = await startCollector();
   const { exporter, until } = start({ endpoint, headers: { authorization: "Bearer secret" } });
   exporter.observe(ready("uid-1"));
@@ -117,18 +117,18 @@ test("a start that is over is a trace in OTLP's JSON", async () => {
   ]);
 });
 
-test("a start that came to nothing is a failed span; other signals are none", async () => {
+test("sends an abandoned start as a failed span and ignores other signals", async () => {
   const { endpoint, received } = await startCollector();
   const { exporter, until } = start({ endpoint });
   exporter.observe({ kind: "stuck", start: podStart(), stage: "sandbox" });
   exporter.observe({ kind: "abandoned", start: podStart(), stage: "sandbox" });
   await until(() => exporter.counts().sent === 1);
   expect(JSON.stringify(received)).toContain(
-    '"status":{"code":2,"message":"the pod went in the stage sandbox, before it was ready"}',
+    '"status":{"code":2,"message":"the pod was deleted in stage sandbox before it was ready"}',
   );
 });
 
-test("what the collector cannot take now comes again, later", async () => {
+test("retries after a retryable status", async () => {
   const { endpoint, received } = await startCollector(503, 429);
   const { exporter, until } = start({ endpoint });
   exporter.observe(ready("uid-1"));
@@ -137,18 +137,21 @@ test("what the collector cannot take now comes again, later", async () => {
   expect(received[0]?.body).toEqual(received[2]?.body);
 });
 
-test("that it does not take any is said once, and that it does again", async () => {
+test("logs once that the collector is unavailable, and once that it is available again", async () => {
   const { endpoint } = await startCollector(503, 503, 503);
-  const said: string[] = [];
-  const destination = { write: (line: string) => said.push(String(JSON.parse(line).msg)) };
+  const logged: string[] = [];
+  const destination = { write: (line: string) => logged.push(String(JSON.parse(line).msg)) };
   const logger = createLogger({ format: "json", level: "info", destination });
   const { exporter, until } = start({ endpoint, logger });
   exporter.observe(ready("uid-1"));
   await until(() => exporter.counts().sent === 1);
-  expect(said).toEqual(["the collector does not take traces now; they wait", "the collector answers again"]);
+  expect(logged).toEqual([
+    "sending traces to the collector failed; they stay queued and will be retried",
+    "the collector accepts traces again",
+  ]);
 });
 
-test("what the collector refuses is dropped and counted, and the next one goes on", async () => {
+test("drops and counts rejected traces and continues with the next", async () => {
   const { endpoint } = await startCollector(400);
   const { exporter, until } = start({ endpoint });
   exporter.observe(ready("uid-1"));
@@ -157,7 +160,7 @@ test("what the collector refuses is dropped and counted, and the next one goes o
   await until(() => exporter.counts().sent === 1);
 });
 
-test("no collector: starts wait up to the limit, then are dropped; at the end nothing hangs", async () => {
+test("drops traces beyond the capacity while the collector is unreachable, and does not block shutdown", async () => {
   const { exporter, end } = start({ endpoint: "http://127.0.0.1:1/v1/traces", capacity: 2 });
   for (const uid of ["a", "b", "c", "d", "e"]) exporter.observe(ready(uid));
   expect(exporter.counts()).toEqual({ sent: 0, dropped: 3, waiting: 2 });
@@ -165,7 +168,7 @@ test("no collector: starts wait up to the limit, then are dropped; at the end no
   expect(exporter.counts()).toEqual({ sent: 0, dropped: 5, waiting: 0 });
 });
 
-test("what waits at the end is sent", async () => {
+test("sends queued traces on shutdown", async () => {
   const { endpoint, received } = await startCollector();
   const { exporter, end } = start({ endpoint });
   for (let i = 0; i < 250; i++) exporter.observe(ready(`uid-${i}`));
@@ -174,11 +177,11 @@ test("what waits at the end is sent", async () => {
   expect(received).toHaveLength(3);
 });
 
-test("what became of traces is in the metrics", async () => {
+test("exports the number of sent, dropped and queued traces", async () => {
   const { endpoint } = await startCollector(400);
   const { exporter, until } = start({ endpoint });
-  const { small, scrape } = createStartMetrics({ clock: createManualClock() });
-  registerTraceMetrics(small, exporter);
+  const { registry, scrape } = createStartMetrics({ clock: createManualClock() });
+  registerTraceMetrics(registry, exporter);
   exporter.observe(ready("uid-1"));
   await until(() => exporter.counts().dropped === 1);
   const text = String((await scrape()).body);

@@ -23,9 +23,9 @@ afterEach(() => close());
 
 async function serve(code: number, body: string) {
   const server = createServer((request, response) => {
-    const isAsked =
+    const isExpected =
       request.url === "/monitor/api/report" && request.headers.authorization === "Bearer secret";
-    response.writeHead(isAsked ? code : 401).end(isAsked ? body : "");
+    response.writeHead(isExpected ? code : 401).end(isExpected ? body : "");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   close = () => new Promise((resolve) => server.close(() => resolve()).closeAllConnections());
@@ -34,25 +34,30 @@ async function serve(code: number, body: string) {
 
 const { signal } = new AbortController();
 
-test("3085-13: the report of a running monitor", async () => {
+test("3085-13: fetches the report of a running monitor", async () => {
   const url = await serve(200, JSON.stringify(report));
   expect(await fetchSloReport({ url, token: "secret", signal })).toEqual(report);
 });
 
 test.each([
-  ["another page", 200, "<html>", /is no report of a monitor: is this a monitor's address\?/],
-  ["another shape", 200, JSON.stringify([{ name: "a" }]), /is no report of a monitor/],
-  ["a failure", 503, "not yet", /answers 503: not yet/],
-  ["no end", 200, "x".repeat(10_000_001), /more than a report can be/],
-])("an answer that is none: %s", async (_, code, body, message) => {
+  [
+    "another page",
+    200,
+    "<html>",
+    /did not return a monitor's report; check that this is the address of a monitor/,
+  ],
+  ["another shape", 200, JSON.stringify([{ name: "a" }]), /did not return a monitor's report/],
+  ["a failure", 503, "not yet", /responded with 503: not yet/],
+  ["an endless body", 200, "x".repeat(10_000_001), /is larger than 10000000 bytes/],
+])("rejects %s", async (_, code, body, message) => {
   const url = await serve(code, body);
   await expect(fetchSloReport({ url, token: "secret", signal })).rejects.toThrow(message);
 });
 
-test("nobody there, or a monitor that wants a token", async () => {
+test("rejects an unreachable monitor and a missing token", async () => {
   await expect(fetchSloReport({ url: "http://127.0.0.1:1", signal })).rejects.toThrow(
-    /no monitor answers at http:\/\/127.0.0.1:1: .+/,
+    /no monitor responds at http:\/\/127.0.0.1:1: .+/,
   );
   const url = await serve(200, JSON.stringify(report));
-  await expect(fetchSloReport({ url, signal })).rejects.toThrow(/wants to know who asks: give a token/);
+  await expect(fetchSloReport({ url, signal })).rejects.toThrow(/requires authentication; provide a token/);
 });

@@ -1,20 +1,20 @@
 import { isMapping } from "../../lib/is-mapping.ts";
+import { fetchFailure } from "../../lib/message-of.ts";
 import type { SloView } from "../feed/feed-message.ts";
-import { fetchFailure } from "../fetch-failure.ts";
 
-/** Where a monitor serves it. */
+/** Path of the report on a monitor's server. */
 const path = "/api/report";
-const longestBytes = 10_000_000;
+const maxBytes = 10_000_000;
 const timeoutMs = 10_000;
 
 export interface FetchOptions {
-  /** The monitor's address, with what comes before `/api`. */
+  /** Base URL of the monitor, without `/api`. */
   readonly url: string;
   readonly token?: string;
   readonly signal: AbortSignal;
 }
 
-/** How a running monitor's objectives are met. */
+/** Fetches the state of the objectives from a running monitor. */
 export async function fetchSloReport({ url, token, signal }: FetchOptions): Promise<readonly SloView[]> {
   const address = new URL(url.replace(/\/*$/, path));
   const response = await fetch(address, {
@@ -22,16 +22,19 @@ export async function fetchSloReport({ url, token, signal }: FetchOptions): Prom
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   }).catch((error: unknown) => {
     throw new Error(
-      `no monitor answers at ${address.origin}: ${fetchFailure(error)}; start one with kindling monitor, or say where with --monitor`,
+      `no monitor responds at ${address.origin}: ${fetchFailure(error)}; start one with kindling monitor, or set its address with --monitor`,
       { cause: error },
     );
   });
   const text = await readText(response, address);
-  if (response.status === 401) throw new Error(`${address.origin} wants to know who asks: give a token`);
-  if (!response.ok) throw new Error(`${address} answers ${response.status}: ${text.trim().slice(0, 200)}`);
+  if (response.status === 401) throw new Error(`${address.origin} requires authentication; provide a token`);
+  if (!response.ok)
+    throw new Error(`${address} responded with ${response.status}: ${text.trim().slice(0, 200)}`);
   const report = parse(text);
   if (!isReport(report))
-    throw new Error(`${address} is no report of a monitor: is this a monitor's address?`);
+    throw new Error(
+      `${address} did not return a monitor's report; check that this is the address of a monitor`,
+    );
   return report;
 }
 
@@ -40,7 +43,10 @@ async function readText(response: Response, address: URL): Promise<string> {
   let text = "";
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > longestBytes) throw new Error(`${address} answers with more than a report can be`);
+    if (text.length > maxBytes)
+      throw new Error(
+        `the response of ${address} is larger than ${maxBytes} bytes; check that this is the address of a monitor`,
+      );
   }
   return text;
 }

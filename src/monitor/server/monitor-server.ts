@@ -1,69 +1,73 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Client } from "../../client/client.ts";
+import type { Client } from "../../client/api/client.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { sendAnswer, textAnswer } from "../../lib/http/answer.ts";
 import { createHttpServer, listenOn } from "../../lib/http/http-server.ts";
 import { isLoopback } from "../../lib/http/loopback.ts";
+import { sendResponse, textResponse } from "../../lib/http/response.ts";
 import { joinHostPort } from "../../lib/join-host-port.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createServingPair } from "../../lib/x509/self-signed.ts";
-import { answerRequest, type MonitorParts } from "./answer-request.ts";
-import { createGate } from "./auth/gate.ts";
-import { findPage } from "./find-page.ts";
-import { createPageFiles } from "./page-files.ts";
+import { createRequestAuthorizer } from "./auth/request-authorizer.ts";
+import { handleRequest, type MonitorParts } from "./handle-request.ts";
 import { securityHeaders } from "./security-headers.ts";
+import { createStaticFiles, findDashboardDir } from "./static-files.ts";
 
 export interface MonitorServerOptions {
-  /** Port 0 picks one. On loopback everybody is let in; elsewhere it is HTTPS, and the cluster says who and what for. */
+  /**
+   * Address to listen on; port 0 picks a free port. Loopback addresses serve HTTP without authentication, others serve
+   * HTTPS and delegate authentication and authorization to the cluster.
+   */
   readonly listen: { readonly host: string; readonly port: number };
-  /** May still be loading: whoever asks in the meantime waits. */
+  /** Sources of responses. Requests wait while the promise is pending. */
   readonly parts: MonitorParts | Promise<MonitorParts>;
-  /** Answers who callers are and what they may do. */
+  /** Client for TokenReviews and SubjectAccessReviews. */
   readonly client: Pick<Client, "request">;
-  /** Elsewhere than on loopback; a certificate that signs itself is made when there is none. */
+  /** Serving certificate for addresses other than loopback. Default: a self-signed certificate. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
-  /** Who shows a certificate of it is known by that. */
+  /** CA that signs client certificates. */
   readonly clientCa?: string | Buffer;
-  /** The directory of the page's files; beside the command unless told. */
-  readonly page?: string;
+  /** Directory with the dashboard's files. Default: the one beside the command. */
+  readonly dashboardDir?: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export interface MonitorServer {
   readonly url: string;
-  /** Ends feeds that are open too. */
+  /** Closes the server, including open feeds. */
   close(): Promise<void>;
 }
 
-/** Serves the page, what it shows, and the metrics. Rejects when it cannot listen there. */
+/** Serves the dashboard, its feed and the metrics. Rejects if the address cannot be bound. */
 export async function startMonitorServer(options: MonitorServerOptions): Promise<MonitorServer> {
   const { listen, logger } = options;
-  const isOpen = isLoopback(listen.host);
+  const isOnLoopback = isLoopback(listen.host);
   const deps = {
     listenHost: listen.host,
-    gate: isOpen ? undefined : createGate(options),
-    answerFile: createPageFiles(options.page ?? findPage()),
+    authorizer: isOnLoopback
+      ? undefined
+      : createRequestAuthorizer({ client: options.client, clock: options.clock, logger }),
+    serveFile: createStaticFiles(options.dashboardDir ?? findDashboardDir()),
     parts: options.parts,
     clock: options.clock,
   };
-  // Whoever asks hears of it.
+  // A rejection is reported to each request.
   Promise.resolve(deps.parts).catch(() => {});
 
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
-    answerRequest(deps, request, response).catch((error: unknown) => {
+    handleRequest(deps, request, response).catch((error: unknown) => {
       logger.error("request failed", { method: request.method, path: request.url?.split("?")[0], error });
-      // Half an answer is cut off, so that nobody takes it for a whole one.
+      // Closes the connection, so that a partial response is not taken for a complete one.
       if (response.headersSent) return void response.destroy();
-      sendAnswer(response, textAnswer(500, "It failed; the log has more."));
+      sendResponse(response, textResponse(500, "Internal error; see the monitor's log."));
     });
   };
-  const tls = isOpen ? undefined : tlsOf(options);
+  const tls = isOnLoopback ? undefined : tlsOf(options);
   const server = createHttpServer({ tls, maxConnections: 500, logger });
   server.on("request", onRequest);
   const { port, close } = await listenOn(server, listen);
-  return { url: `${isOpen ? "http" : "https"}://${joinHostPort(listen.host, port)}`, close };
+  return { url: `${isOnLoopback ? "http" : "https"}://${joinHostPort(listen.host, port)}`, close };
 }
 
 function tlsOf({ listen: { host }, tls, clientCa, clock }: MonitorServerOptions) {

@@ -10,8 +10,8 @@ const policy = {
 };
 
 /**
- * On every answer. Names and messages of pods come from whoever may create pods: should one ever become markup, it
- * still loads and runs nothing.
+ * Headers of every response. Names and messages of pods are written by users: if one were ever rendered as markup, the
+ * policy still prevents it from loading or running anything.
  */
 export const securityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": policyText(policy),
@@ -22,7 +22,7 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** The one page with a form. */
+/** Policy of the login page, which has a form. */
 export const loginPolicy = policyText({ ...policy, "form-action": "'self'" });
 
 function policyText(directives: Readonly<Record<string, string>>): string {

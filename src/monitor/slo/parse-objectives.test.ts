@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { describeObjective } from "./describe-objective.ts";
+import { describeObjective } from "./objective.ts";
 import { parseObjectives } from "./parse-objectives.ts";
 
 const parse = (text: string) => parseObjectives(text, { file: "slos.yaml", chosen: ["team"] });
-/** One objective that is right, but for what is given. */
+/** A valid objective with these fields replaced. */
 const one = (given: object) => {
   const right = { name: "a", kind: "latency", measure: "start", threshold: "10s", target: "99%" };
   return JSON.stringify({ objectives: [{ ...right, ...given }] });
 };
 
-test("3085-13: a latency objective and a success-rate objective, from a file", () => {
+test("3085-13: parses a latency and a success-rate objective", () => {
   const objectives = parse(`
 objectives:
   - name: sandboxes
@@ -53,7 +53,7 @@ objectives:
   ]);
 });
 
-test("no objectives are fine", () => {
+test("accepts a file without objectives", () => {
   expect(parse("")).toEqual([]);
   expect(parse("objectives:")).toEqual([]);
 });
@@ -61,46 +61,49 @@ test("no objectives are fine", () => {
 test.each([
   [
     one({ name: "a b" }),
-    'objectives[0].name: "a b" is no name; write letters, digits, - _ and . (63 at most)',
+    'objectives[0].name: "a b" is not a valid name; use at most 63 letters, digits, -, _ and .',
   ],
-  [one({ kind: "speed" }), 'objectives[0].kind: "speed" is no kind of objective; write latency or success'],
+  [one({ kind: "speed" }), 'objectives[0].kind: "speed" is not a kind of objective; use latency or success'],
   [
     one({ target: 99 }),
-    "objectives[0].target: 99 is no share; write one above 0 and below 1, as 99% or 0.99",
+    "objectives[0].target: 99 is not a valid share; use a value above 0 and below 1, such as 99% or 0.99",
   ],
-  [one({ target: "100%" }), 'objectives[0].target: "100%" is no share'],
-  [one({ threshold: 10 }), "objectives[0].threshold: 10 is no length of time; write one such as 10s"],
-  [one({ threshold: undefined }), "objectives[0].threshold: nothing is no length of time"],
+  [one({ target: "100%" }), 'objectives[0].target: "100%" is not a valid share'],
+  [one({ threshold: 10 }), "objectives[0].threshold: 10 is not a duration; use for example 10s"],
+  [one({ threshold: undefined }), "objectives[0].threshold: undefined is not a duration"],
   [
     one({ measure: "speed" }),
-    'objectives[0].measure: "speed" is not known; write one of start, first-sandbox',
+    'objectives[0].measure: "speed" is not supported; use one of start, first-sandbox',
   ],
   [one({ window: "1s" }), 'objectives[0].window: "1s" is not between 1m and 366d'],
-  [one({ deadline: "1m" }), 'objectives[0] has no field "deadline"; it has name, kind'],
-  [one({ kind: "success", threshold: undefined }), "objectives[0].deadline: nothing is no length of time"],
+  [one({ deadline: "1m" }), 'objectives[0] has no field "deadline"; known fields: name, kind'],
+  [one({ kind: "success", threshold: undefined }), "objectives[0].deadline: undefined is not a duration"],
   [
     one({ kind: "success", threshold: undefined, deadline: "1m", measure: "pull" }),
-    'objectives[0].measure: "pull" is not known; write one of start, first-sandbox',
+    'objectives[0].measure: "pull" is not supported; use one of start, first-sandbox',
   ],
   [one({ selector: { namespace: "a" } }), 'objectives[0].selector has no field "namespace"'],
   [one({ selector: { namespaces: "a" } }), "objectives[0].selector.namespaces must be a list of names"],
   [
     one({ selector: { chosen: { app: "x" } } }),
-    'objectives[0].selector.chosen["app"]: the monitor does not look at this key; add it to chosenLabels or chosenAnnotations',
+    'objectives[0].selector.chosen["app"]: the monitor does not read this key; add it to chosenLabels or chosenAnnotations',
   ],
   [one({ selector: { chosen: { team: 1 } } }), 'objectives[0].selector.chosen["team"] must be a string'],
   ["objectives: {}", "objectives must be a list"],
   ["- a", "the file must be a mapping"],
   ["objectives: [a]", "objectives[0] must be a mapping"],
-  ["objective: []", 'the file has no field "objective"; it has objectives'],
-  [`{"objectives": ${JSON.stringify([...Array(101)].map(() => ({})))}}`, "objectives: 101 are too many"],
-])("%s: %s", (text, message) => {
+  ["objective: []", 'the file has no field "objective"; known fields: objectives'],
+  [
+    `{"objectives": ${JSON.stringify([...Array(101)].map(() => ({})))}}`,
+    "objectives: the file has 101 objectives; the maximum is 100",
+  ],
+])("rejects %s: %s", (text, message) => {
   expect(() => parse(text)).toThrow(`slos.yaml: ${message}`);
 });
 
-test("names are unique", () => {
+test("rejects duplicate names", () => {
   const { objectives } = JSON.parse(one({}));
   expect(() => parse(JSON.stringify({ objectives: [...objectives, ...objectives] }))).toThrow(
-    'objectives[1].name: "a" is that of objectives[0] too',
+    'objectives[1].name: "a" is already the name of objectives[0]',
   );
 });

@@ -1,7 +1,6 @@
 import { parse } from "yaml";
 import { stages } from "../measure/start-signal.ts";
-import { parseDuration } from "./duration.ts";
-import type { Measure, Objective, ObjectiveSelector } from "./objective.ts";
+import { type Measure, type Objective, type ObjectiveSelector, parseDuration } from "./objective.ts";
 
 const measures: readonly Measure[] = [
   "start",
@@ -12,17 +11,17 @@ const measures: readonly Measure[] = [
   ...stages,
 ];
 const defaultWindow = "28d";
-const shortestWindowMs = 60_000;
-const longestWindowMs = 366 * 86_400_000;
-/** Each keeps counts of its own. */
-const mostObjectives = 100;
+const minWindowMs = 60_000;
+const maxWindowMs = 366 * 86_400_000;
+/** Maximum number of objectives; each keeps its own counts. */
+const maxObjectives = 100;
 
 type Mapping = Readonly<Record<string, unknown>>;
 
 export interface ParseOptions {
-  /** Where the text came from: messages begin with it. */
+  /** Name of the file, for messages. */
   readonly file: string;
-  /** Keys of labels and annotations that are part of a pod's class: no others can be selected by. */
+  /** Keys of labels and annotations that are part of a pod's class; only these can be used in selectors. */
   readonly chosen: readonly string[];
 }
 
@@ -31,13 +30,15 @@ export function parseObjectives(text: string, { file, chosen }: ParseOptions): O
     const top = mapping(parse(text, { maxAliasCount: 0 }) ?? {}, "the file", ["objectives"]);
     const list = top.objectives ?? [];
     if (!Array.isArray(list)) throw new Error("objectives must be a list");
-    if (list.length > mostObjectives)
-      throw new Error(`objectives: ${list.length} are too many; ${mostObjectives} is the most`);
+    if (list.length > maxObjectives)
+      throw new Error(`objectives: the file has ${list.length} objectives; the maximum is ${maxObjectives}`);
     const objectives = list.map((item: unknown, i) => readObjective(item, `objectives[${i}]`, chosen));
     objectives.forEach(({ name }, i) => {
       const first = objectives.findIndex((other) => other.name === name);
       if (first !== i)
-        throw new Error(`objectives[${i}].name: ${JSON.stringify(name)} is that of objectives[${first}] too`);
+        throw new Error(
+          `objectives[${i}].name: ${JSON.stringify(name)} is already the name of objectives[${first}]`,
+        );
     });
     return objectives;
   } catch (error) {
@@ -50,7 +51,7 @@ const fields = ["name", "kind", "measure", "target", "window", "selector"];
 function readObjective(value: unknown, field: string, chosen: readonly string[]): Objective {
   const { kind } = mapping(value, field);
   if (kind !== "latency" && kind !== "success")
-    throw new Error(`${field}.kind: ${show(kind)} is no kind of objective; write latency or success`);
+    throw new Error(`${field}.kind: ${show(kind)} is not a kind of objective; use latency or success`);
   const limit = kind === "latency" ? "threshold" : "deadline";
   const given = mapping(value, field, [...fields, limit]);
   const base = {
@@ -69,30 +70,34 @@ function readObjective(value: unknown, field: string, chosen: readonly string[])
 
 function readName(value: unknown, field: string): string {
   if (typeof value !== "string" || !/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(value))
-    throw new Error(`${field}: ${show(value)} is no name; write letters, digits, - _ and . (63 at most)`);
+    throw new Error(
+      `${field}: ${show(value)} is not a valid name; use at most 63 letters, digits, -, _ and .`,
+    );
   return value;
 }
 
-/** `99.9%`, or 0.999. */
+/** Parses `99.9%` or 0.999. */
 function readTarget(value: unknown, field: string): number {
   const [, percent] = typeof value === "string" ? (/^(\d{1,3}(?:\.\d{1,9})?)\s*%$/.exec(value) ?? []) : [];
-  // Ten digits: 99.9 divided by 100 is not quite 0.999.
+  // Rounded to ten digits, because 99.9 / 100 is not exactly 0.999.
   const target = percent === undefined ? value : Number((Number(percent) / 100).toFixed(10));
   if (typeof target !== "number" || !(target > 0 && target < 1))
-    throw new Error(`${field}: ${show(value)} is no share; write one above 0 and below 1, as 99% or 0.99`);
+    throw new Error(
+      `${field}: ${show(value)} is not a valid share; use a value above 0 and below 1, such as 99% or 0.99`,
+    );
   return target;
 }
 
 function readDuration(value: unknown, field: string): number {
   const ms = typeof value === "string" ? parseDuration(value) : undefined;
   if (ms === undefined || ms <= 0)
-    throw new Error(`${field}: ${show(value)} is no length of time; write one such as 10s, 1m30s or 28d`);
+    throw new Error(`${field}: ${show(value)} is not a duration; use for example 10s, 1m30s or 28d`);
   return ms;
 }
 
 function readWindow(value: unknown, field: string): number {
   const ms = readDuration(value, field);
-  if (ms < shortestWindowMs || ms > longestWindowMs)
+  if (ms < minWindowMs || ms > maxWindowMs)
     throw new Error(`${field}: ${show(value)} is not between 1m and 366d`);
   return ms;
 }
@@ -113,10 +118,10 @@ function readSelector(value: unknown, field: string, known: readonly string[]): 
   const chosen: Record<string, string> = {};
   for (const [key, wanted] of Object.entries(mapping(given.chosen, `${field}.chosen`))) {
     const at = `${field}.chosen[${JSON.stringify(key)}]`;
-    if (typeof wanted !== "string") throw new Error(`${at} must be a string; put it in quotes`);
+    if (typeof wanted !== "string") throw new Error(`${at} must be a string; quote it`);
     if (!known.includes(key))
       throw new Error(
-        `${at}: the monitor does not look at this key; add it to chosenLabels or chosenAnnotations`,
+        `${at}: the monitor does not read this key; add it to chosenLabels or chosenAnnotations`,
       );
     chosen[key] = wanted;
   }
@@ -126,7 +131,7 @@ function readSelector(value: unknown, field: string, known: readonly string[]): 
 function oneOf<T extends string>(value: unknown, field: string, known: readonly T[]): T {
   const found = known.find((each) => each === value);
   if (found === undefined)
-    throw new Error(`${field}: ${show(value)} is not known; write one of ${known.join(", ")}`);
+    throw new Error(`${field}: ${show(value)} is not supported; use one of ${known.join(", ")}`);
   return found;
 }
 
@@ -135,10 +140,10 @@ function mapping(value: unknown, field: string, known?: readonly string[]): Mapp
     throw new Error(`${field} must be a mapping`);
   const unknown = known && Object.keys(value).find((name) => !known.includes(name));
   if (known && unknown !== undefined)
-    throw new Error(`${field} has no field ${JSON.stringify(unknown)}; it has ${known.join(", ")}`);
+    throw new Error(`${field} has no field ${JSON.stringify(unknown)}; known fields: ${known.join(", ")}`);
   return { ...value };
 }
 
 function show(value: unknown): string {
-  return value === undefined ? "nothing" : JSON.stringify(value).slice(0, 100);
+  return value === undefined ? "undefined" : JSON.stringify(value).slice(0, 100);
 }

@@ -1,12 +1,14 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../lib/manual-clock.ts";
 import type { PodStart } from "../measure/start-signal.ts";
 import { podStart } from "../metrics/pod-start.fixture.ts";
 import { createStartMetrics } from "../metrics/start-metrics.ts";
+import { alwaysAvailable } from "./always-available.fixture.ts";
 import type { Objective } from "./objective.ts";
-import { registerSloMetrics } from "./slo-metrics.ts";
-import { createSloTracker, type SavedSlos } from "./slo-tracker.ts";
+import { registerSloMetrics } from "./run-slo-tracker.ts";
+import { createSloTracker, type SavedSlos, type SloTrackerOptions } from "./slo-tracker.ts";
 
+const { signal } = new AbortController();
 const day = 86_400_000;
 const base = { target: 0.9, windowMs: 7 * day, selector: {} };
 const fast: Objective = {
@@ -18,7 +20,7 @@ const fast: Objective = {
 };
 const works: Objective = { ...base, name: "works", kind: "success", measure: "start", deadlineMs: 60_000 };
 
-function setUp(objective: Objective, saved?: SavedSlos) {
+function setUp(objective: Objective, saved?: SavedSlos, given: Partial<SloTrackerOptions> = {}) {
   const clock = createManualClock(1_000 * day);
   const starting = new Map<string, PodStart>();
   const tracker = createSloTracker({
@@ -26,6 +28,8 @@ function setUp(objective: Objective, saved?: SavedSlos) {
     clock,
     starting: () => starting.values(),
     saved,
+    ...alwaysAvailable(clock),
+    ...given,
   });
   const view = () => {
     const [found] = tracker.views();
@@ -37,10 +41,10 @@ function setUp(objective: Objective, saved?: SavedSlos) {
 
 const sandbox = (storageClass: string, seconds: number, node = "node-1") => {
   const start = podStart({ pod: { node }, class: { storageClasses: [storageClass] } });
-  return { kind: "sandbox", start, first: true, seconds } as const;
+  return { kind: "sandbox", start, first: true, seconds, endedMs: 0 } as const;
 };
 
-test("3085-13: a latency objective: budget, burn rate, and the plugin that fails first", async () => {
+test("3085-13: computes budget and burn rate of a latency objective and ranks the failing plugin first", async () => {
   const { clock, tracker, view } = setUp(fast);
   expect(view()).toMatchObject({ budgetLeft: 1, burnRate: 0, good: 0, total: 0, breaches: [] });
   for (let i = 0; i < 95; i++) tracker.observe(sandbox("good", 1, `node-${i % 3}`));
@@ -56,36 +60,36 @@ test("3085-13: a latency objective: budget, burn rate, and the plugin that fails
     total: 100,
   });
   expect(view().breaches[0]).toEqual({ class: "StorageClass broken", bad: 5, total: 5 });
-  // The hour's burn is over long before the window forgets it.
+  // The burn rate covers one hour, the budget the whole window.
   await clock.advance(2 * 3_600_000);
   expect(view()).toMatchObject({ budgetLeft: 0.5, burnRate: 0 });
   await clock.advance(8 * day);
   expect(view()).toMatchObject({ budgetLeft: 1, total: 0, breaches: [] });
 });
 
-test("3085-13: a budget can be overspent", () => {
+test("3085-13: reports an overspent budget as negative", () => {
   const { tracker, view } = setUp(fast);
   tracker.observe(sandbox("broken", 30));
   expect(view()).toMatchObject({ budgetLeft: -9, burnRate: 10 });
 });
 
-test("3085-13: a pod that never becomes ready is a failure when its deadline passes, and only once", async () => {
+test("3085-13: counts a pod that never becomes ready once, when its deadline passes", async () => {
   const { clock, starting, tracker, view } = setUp(works);
   const start = podStart({ createdMs: clock.now() });
   starting.set("uid-1", start);
-  tracker.review();
+  await tracker.review(signal);
   expect(view()).toMatchObject({ good: 0, total: 0 });
   await clock.advance(61_000);
-  tracker.review();
-  tracker.review();
+  await tracker.review(signal);
+  await tracker.review(signal);
   expect(view()).toMatchObject({ good: 0, total: 1 });
-  tracker.observe({ kind: "ready", start, seconds: 70 });
+  tracker.observe({ kind: "ready", start, seconds: 70, endedMs: 0 });
   starting.clear();
-  tracker.review();
+  await tracker.review(signal);
   expect(view()).toMatchObject({ good: 0, total: 1 });
 });
 
-test("3085-13: a pod that is deleted counts only if its deadline had passed", async () => {
+test("3085-13: counts a deleted pod only if its deadline had passed", async () => {
   const { clock, tracker, view } = setUp(works);
   const abandoned = (uid: string, createdMs: number) =>
     tracker.observe({ kind: "abandoned", start: podStart({ pod: { uid }, createdMs }), stage: "sandbox" });
@@ -95,21 +99,105 @@ test("3085-13: a pod that is deleted counts only if its deadline had passed", as
   expect(view()).toMatchObject({ good: 0, total: 1 });
 });
 
-test("3085-13: what was counted survives a restart of the monitor, and is not counted again", async () => {
+test("3085-13: restores counts after a restart without counting twice", async () => {
   const { clock, starting, tracker } = setUp(works);
   starting.set("uid-1", podStart({ createdMs: clock.now() - 61_000 }));
-  tracker.review();
+  await tracker.review(signal);
   const next = setUp(works, JSON.parse(JSON.stringify(tracker.save())));
-  // It does not know any pods at first.
-  next.tracker.review();
+  // No pods are listed right after a restart.
+  await next.tracker.review(signal);
   next.starting.set("uid-1", podStart({ createdMs: clock.now() - 61_000 }));
-  next.tracker.review();
+  await next.tracker.review(signal);
   expect(next.view()).toMatchObject({ good: 0, total: 1 });
   const changed = setUp({ ...works, deadlineMs: 90_000 }, tracker.save());
   expect(changed.view().total).toBe(0);
 });
 
-test("3085-13: objectives, budgets, burn rates and breaches by class are metrics", async () => {
+describe("3085-16 does not count", () => {
+  const away = { unavailableMs: () => 600_000, knownUntilMs: () => 1_000 * day };
+  test("a deadline that passed while the API server was unavailable", async () => {
+    const { clock, starting, tracker, view } = setUp(works, undefined, { availability: away });
+    starting.set("uid-1", podStart({ createdMs: clock.now() - 600_000 }));
+    await tracker.review(signal);
+    tracker.observe({
+      kind: "abandoned",
+      start: podStart({ createdMs: clock.now() - 600_000 }),
+      stage: "init",
+    });
+    tracker.observe({ kind: "ready", start: podStart(), seconds: 600, endedMs: clock.now() });
+    expect(view()).toMatchObject({ total: 0 });
+  });
+
+  test("a pod that changed in the API server since the monitor saw it", async () => {
+    const { clock, starting, tracker, view } = setUp(works, undefined, { confirm: async () => new Map() });
+    starting.set("uid-1", podStart({ createdMs: clock.now() - 61_000 }));
+    await tracker.review(signal);
+    expect(view()).toMatchObject({ total: 0 });
+  });
+
+  test("a pod deleted before its deadline and seen later by a suspended monitor", async () => {
+    const { clock, tracker, view } = setUp(works, undefined, {
+      availability: { unavailableMs: () => 0, knownUntilMs: () => 1_000 * day },
+    });
+    const start = podStart({ createdMs: clock.now() - 1_000 });
+    await clock.advance(600_000);
+    tracker.observe({ kind: "abandoned", start, stage: "init" });
+    expect(view()).toMatchObject({ total: 0 });
+  });
+});
+
+describe("3085-16 a start that becomes ready", () => {
+  const ready = (endedMs: number) => ({ kind: "ready", start: podStart(), seconds: 5, endedMs }) as const;
+  const crash = { kind: "crash-loop", start: podStart(), container: "c" } as const;
+  const restart = { kind: "restart", start: podStart(), container: "c" } as const;
+
+  test("counts as good after 30 seconds without a restart", async () => {
+    const { clock, tracker, view } = setUp(works);
+    tracker.observe(ready(clock.now()));
+    await clock.advance(29_999);
+    await tracker.review(signal);
+    expect(view()).toMatchObject({ total: 0 });
+    tracker.observe(restart);
+    await clock.advance(29_999);
+    await tracker.review(signal);
+    expect(view()).toMatchObject({ total: 0 });
+    await clock.advance(1);
+    await tracker.review(signal);
+    expect(view()).toMatchObject({ good: 1, total: 1 });
+  });
+
+  test("and then crash-loops counts as bad once", async () => {
+    const { clock, tracker, view } = setUp(works);
+    tracker.observe(ready(clock.now()));
+    tracker.observe(restart);
+    tracker.observe(crash);
+    tracker.observe(crash);
+    await clock.advance(60_000);
+    await tracker.review(signal);
+    tracker.forget("uid-1");
+    expect(view()).toMatchObject({ good: 0, total: 1 });
+  });
+
+  test.each(["terminated", "forgotten"])("counts as good when it is %s before that", async (how) => {
+    const { clock, tracker, view } = setUp(works);
+    tracker.observe(ready(clock.now()));
+    if (how === "forgotten") tracker.forget("uid-1");
+    else tracker.observe({ kind: "terminated", start: podStart(), seconds: 1, endedMs: clock.now() });
+    expect(view()).toMatchObject({ good: 1, total: 1 });
+  });
+
+  test("is not proven by time in which the API server was unavailable", async () => {
+    const { clock, tracker, view } = setUp(works, undefined, {
+      availability: { unavailableMs: () => 0, knownUntilMs: () => 1_000 * day },
+    });
+    tracker.observe(ready(clock.now()));
+    await clock.advance(600_000);
+    await tracker.review(signal);
+    expect(view()).toMatchObject({ total: 0 });
+  });
+});
+
+test("3085-13: exports objectives, budgets, burn rates and breaches by class", async () => {
   const { clock, tracker } = setUp(fast);
   const metrics = createStartMetrics({ clock });
   const { scrape } = metrics;
@@ -131,7 +219,7 @@ test("3085-13: objectives, budgets, burn rates and breaches by class are metrics
   );
 });
 
-test("however many nodes there are, the counts stay bounded", () => {
+test("bounds the counts by class for any number of nodes", () => {
   const { tracker, view } = setUp(fast);
   for (let i = 0; i < 5_000; i++) tracker.observe(sandbox("good", 30, `node-${i}`));
   expect(view().total).toBe(5_000);

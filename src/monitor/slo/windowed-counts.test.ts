@@ -4,7 +4,7 @@ import { createWindowedCounts } from "./windowed-counts.ts";
 const minute = 60_000;
 const hour = () => createWindowedCounts({ windowMs: 60 * minute, steps: 6 });
 
-test("counts by key, and forgets what is older than the window", () => {
+test("counts by key and expires counts older than the window", () => {
   const counts = hour();
   counts.add(0, ["", "a"], true);
   counts.add(30 * minute, ["", "b"], false);
@@ -24,19 +24,19 @@ test("counts by key, and forgets what is older than the window", () => {
   expect(counts.totals(90 * minute).size).toBe(0);
 });
 
-test("as much memory after a year as after an hour", () => {
+test("uses constant memory over a year", () => {
   const counts = hour();
   for (let now = 0; now < 365 * 24 * 60 * minute; now += 60 * minute) counts.add(now, ["a"], false);
   expect(counts.save()).toHaveLength(1);
 });
 
-test("a clock that was set back does not keep the future for ever", () => {
+test("expires future counts after the clock was set back", () => {
   const counts = hour();
   counts.add(1e12, ["a"], true);
   expect(counts.totals(1_000).size).toBe(0);
 });
 
-test("goes on where another one stopped", () => {
+test("continues from saved counts", () => {
   const counts = hour();
   counts.add(0, ["a"], true);
   const saved = JSON.parse(JSON.stringify(counts.save()));

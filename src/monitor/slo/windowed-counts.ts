@@ -3,15 +3,15 @@ export interface Counts {
   readonly total: number;
 }
 
-/** Counts by key over the last `windowMs`, in steps: what is older than the window is forgotten a step at a time. */
+/** Counts by key over a sliding window of `windowMs`, which advances in steps. */
 export interface WindowedCounts {
   add(now: number, keys: readonly string[], isBad: boolean): void;
   totals(now: number): ReadonlyMap<string, Counts>;
-  /** As plain data, for the next one. */
+  /** Counts as plain data, for the `saved` option. */
   save(): SavedCounts;
 }
 
-/** By the number of the step since the epoch. */
+/** Counts by step number since the epoch. */
 export type SavedCounts = readonly (readonly [
   step: number,
   counts: readonly (readonly [string, Counts])[],
@@ -28,16 +28,16 @@ export function createWindowedCounts({ windowMs, steps, saved = [] }: Options): 
   const stepOf = (now: number) => Math.floor(now / stepMs);
   const byStep = new Map(saved.map(([step, counts]) => [step, new Map(counts)]));
 
-  function forget(now: number): void {
+  function expire(now: number): void {
     const oldest = stepOf(now) - steps;
     for (const step of byStep.keys()) if (step <= oldest) byStep.delete(step);
-    // A clock that was set back leaves steps of a future that may be far: they would stay for as long.
+    // After the clock was set back, steps in the future would never expire.
     for (const step of byStep.keys()) if (step > stepOf(now) + steps) byStep.delete(step);
   }
 
   return {
     add(now, keys, isBad) {
-      forget(now);
+      expire(now);
       const step = stepOf(now);
       const counts = byStep.get(step) ?? new Map<string, Counts>();
       byStep.set(step, counts);
@@ -47,7 +47,7 @@ export function createWindowedCounts({ windowMs, steps, saved = [] }: Options): 
       }
     },
     totals(now) {
-      forget(now);
+      expire(now);
       const sums = new Map<string, Counts>();
       for (const counts of byStep.values()) {
         for (const [key, { bad, total }] of counts) {

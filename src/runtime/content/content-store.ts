@@ -1,22 +1,33 @@
+import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { writeFileAtomic } from "./write-file-atomic.ts";
+import { writeFileAtomic } from "../../lib/fs/write-file-atomic.ts";
 
-/** Blobs by digest in one directory; what is still arriving lies beside, under the same name, and is gone on from. */
+/**
+ * ContentStore keeps blobs by digest. A download is written to a partial file first, which survives a failed or killed
+ * download and is resumed by the next one:
+ *
+ *     (missing) ── download ──> partial ── commit ──> blob ── remove, collect ──> (missing)
+ *                                  └────── discardPartial, collect ─────────────────┘
+ *
+ * A partial download is not visible through `has`, `read` and `list`.
+ */
 export interface ContentStore {
+  /** Path of the blob, whether it exists or not. */
   path(digest: string): string;
-  /** Where a download of the blob is kept until it is whole. */
+  /** Path of the blob's partial download. */
   partialPath(digest: string): string;
   has(digest: string): Promise<boolean>;
+  /** Rejects with ENOENT if the blob does not exist. */
   read(digest: string): Promise<Buffer>;
-  /** For small blobs that were hashed in memory. */
+  /** Writes a small blob that was hashed in memory. */
   write(digest: string, bytes: Buffer): Promise<void>;
-  /** Makes the partial download the blob. Its digest has been checked. */
+  /** Turns the partial download into the blob. The caller has checked its digest and closed it. */
   commit(digest: string): Promise<void>;
   discardPartial(digest: string): Promise<void>;
   remove(digest: string): Promise<void>;
   list(): Promise<string[]>;
-  /** Removes what `keep` does not name; partial downloads that nobody came back for go by age. */
+  /** Removes the blobs that `keep` does not contain, and partial downloads that were last written before a time. */
   collect(options: { keep: ReadonlySet<string>; partialsBeforeMs: number }): Promise<void>;
 }
 
@@ -45,14 +56,17 @@ export async function openContentStore(directory: string): Promise<ContentStore>
       }
       for (const name of await readdir(partials)) {
         const file = join(partials, name);
-        const { mtimeMs } = await stat(file);
-        if (mtimeMs < partialsBeforeMs) await rm(file, { force: true });
+        // A pull may commit or discard the partial download meanwhile.
+        const found = await stat(file).catch(() => undefined);
+        if (found && found.mtimeMs < partialsBeforeMs) await rm(file, { force: true });
       }
     },
   };
 }
 
-/** Digests are parsed at the edge; this is the last word before one becomes a file name. */
+/**
+ * Hexadecimal part of a digest. Digests are parsed at the edge; this is the last check before one becomes a file name.
+ */
 export function hexOf(digest: string): string {
   const hex = /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1];
   if (hex === undefined) throw new Error(`not a sha256 digest: ${digest}`);
@@ -64,4 +78,9 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Digest by which blobs are named. */
+export function digestOf(bytes: Buffer): string {
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }

@@ -20,7 +20,7 @@ test.each([
   ["other.io", undefined, { kind: "anonymous" }],
   ["quay.io", { username: "me", password: "p" }, { kind: "basic", username: "me", password: "p" }],
   ["quay.io", { registryToken: "t" }, { kind: "registryToken", token: "t" }],
-  // Named for another server: not for this one.
+  // Issued for another server.
   ["other.io", { username: "me", serverAddress: "https://quay.io" }, { kind: "anonymous" }],
   [
     "quay.io",
@@ -32,7 +32,7 @@ test.each([
 });
 
 test.each(["", "not json", "[]", "null", '{"auths":3}'])(
-  "a docker config of %j has no credentials",
+  "reads no credentials from a docker config of %j",
   (text) => {
     expect(parseDockerConfig(text).size).toBe(0);
   },

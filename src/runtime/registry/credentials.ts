@@ -1,18 +1,27 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { RegistryAuth } from "../image/images.ts";
 
-/** How we prove ourselves to one registry. */
+/** Credentials of a pull request, with the fields of CRI's AuthConfig. */
+export interface RegistryAuth {
+  readonly username?: string;
+  readonly password?: string;
+  readonly auth?: string;
+  readonly identityToken?: string;
+  readonly registryToken?: string;
+  readonly serverAddress?: string;
+}
+
+/** Credential for one registry. */
 export type Credential =
   | { readonly kind: "anonymous" }
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
-  /** Exchanged for tokens by OAuth 2. */
+  /** Exchanged for access tokens by OAuth 2. */
   | { readonly kind: "identityToken"; readonly token: string }
-  /** Sent as it is. */
+  /** Sent as a bearer token. */
   | { readonly kind: "registryToken"; readonly token: string };
 
-/** What the request carries wins; else what `docker login` left for the host. */
+/** Chooses the credential of the request, or else the one that `docker login` stored for the host. */
 export function chooseCredential(
   host: string,
   request: RegistryAuth | undefined,
@@ -22,7 +31,7 @@ export function chooseCredential(
   return asked ?? toCredential(dockerConfig.get(host) ?? {}) ?? { kind: "anonymous" };
 }
 
-/** A request may name the server its credentials are for: a redirected or mirrored pull must not spill them. */
+/** Whether the credentials of a request apply to the host: they must not leak to a redirect target or a mirror. */
 function isFor({ serverAddress }: RegistryAuth, host: string): boolean {
   return !serverAddress || normalizeHost(serverAddress) === host;
 }
@@ -35,7 +44,7 @@ function toCredential(auth: RegistryAuth): Credential | undefined {
   const decoded = Buffer.from(auth.auth, "base64").toString("utf8");
   const colon = decoded.indexOf(":");
   if (colon === -1) return undefined;
-  // Docker pads with NUL bytes in some old files.
+  // Docker pads passwords with NUL bytes in some old files.
   return {
     kind: "basic",
     username: decoded.slice(0, colon),
@@ -43,7 +52,7 @@ function toCredential(auth: RegistryAuth): Credential | undefined {
   };
 }
 
-/** The `auths` of a docker config file by host; a missing or unreadable file is an empty one. */
+/** Parses the `auths` of a docker config file by host. A missing or unreadable file has none. */
 export function parseDockerConfig(text: string): Map<string, RegistryAuth> {
   const found = new Map<string, RegistryAuth>();
   let parsed: unknown;
@@ -82,7 +91,7 @@ function defaultFile(): string {
   return join(process.env.DOCKER_CONFIG ?? join(homedir(), ".docker"), "config.json");
 }
 
-/** `https://index.docker.io/v1/` and `docker.io` are one. */
+/** Reduces `https://index.docker.io/v1/` and other forms to the registry's host. */
 function normalizeHost(server: string): string {
   const host = server.replace(/^https?:\/\//, "").replace(/\/.*$/, "");
   return host === "index.docker.io" || host === "registry-1.docker.io" ? "docker.io" : host;

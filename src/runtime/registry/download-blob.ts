@@ -3,74 +3,85 @@ import { stat, truncate } from "node:fs/promises";
 import { finished } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../lib/clock.ts";
-import { fromSystemError, ImageError } from "../image/image-error.ts";
-import { freeUsedBuffers } from "../process/free-used-buffers.ts";
+import { freeUsedBuffers } from "../../lib/process/free-used-buffers.ts";
+import { fromSystemError, ImageError } from "../errors/image-error.ts";
 import type { Descriptor } from "./manifest.ts";
 import type { RegistryClient } from "./registry-client.ts";
-import { retryTransient } from "./retry-transient.ts";
+import { type RestartableTransfer, retryTransient } from "./transfer.ts";
 import type { HttpResponse } from "./transport.ts";
 
 export interface DownloadOptions {
-  readonly client: RegistryClient;
+  readonly client: Pick<RegistryClient, "blob">;
+  readonly transfer: RestartableTransfer;
   readonly descriptor: Descriptor;
-  /** What an earlier try left here is gone on from. */
+  /** File to write to. Resumes the partial download that an earlier attempt left. */
   readonly file: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** How much of the blob has arrived, in all; falls when a server begins again from the start. */
+  /**
+   * Reports how many bytes of the blob have been received. The number falls when a server starts from the beginning.
+   */
   readonly onReceived: (bytes: number) => void;
-  /** How much of it is in the file. */
+  /** Reports how many bytes are in the file. */
   readonly onWritten: (bytes: number) => void;
+  /** Reports that the file was truncated: bytes written before do not count. */
+  readonly onTruncated: () => void;
 }
 
 const writeBufferBytes = 2 << 20;
 /**
- * After so much others have their turn: a reader that takes each piece at once is given 32 more in the same turn of the
- * event loop, which from a fast registry holds an API server in this process up for 10 ms.
+ * Bytes after which the download yields to the event loop. A reader that consumes each chunk at once gets 32 more in
+ * the same turn, which with a fast registry blocks an API server in this process for 10 ms.
  */
 const turnBytes = 256 << 10;
 
-/** The blob's bytes, all of them, in the file; whether they are the right ones is for the digest to say. */
+/** Downloads the blob into the file. The caller verifies its digest. */
 export async function downloadBlob(options: DownloadOptions): Promise<void> {
-  const { client, descriptor, file, clock, signal } = options;
+  const { client, transfer, descriptor, file, clock } = options;
   const { digest, size } = descriptor;
   let received = Math.min(await sizeOf(file), size);
 
-  async function attempt(): Promise<void> {
+  async function startOver(): Promise<void> {
+    await truncate(file, 0).catch(ignoreMissing);
+    received = 0;
+    options.onTruncated();
+  }
+
+  async function attempt(signal: AbortSignal): Promise<void> {
     received = await sizeOf(file);
-    if (received > size) {
-      await truncate(file, 0);
-      received = 0;
-    }
+    if (received > size) await startOver();
     options.onReceived(received);
     options.onWritten(received);
     if (received === size) return;
-    const response = await client.blob({ digest, offset: received, signal });
+    const response = await transfer.request(
+      (requestSignal) =>
+        client.blob({ digest, offset: received, signal: requestSignal, onActivity: transfer.touch }),
+      signal,
+    );
     const start = startOf(response, received);
     if (start !== received) {
-      // The server does not do ranges, or has other ideas: from the beginning.
+      // The server does not support ranges, or sent another one: start from the beginning.
       response.body.once("error", () => {});
       if (start !== 0) response.body.destroy();
-      await truncate(file, 0).catch(ignoreMissing);
-      received = 0;
+      await startOver();
       options.onReceived(0);
-      if (start !== 0) throw new ImageError("network", `the registry cannot go on within ${digest}`);
+      if (start !== 0) throw new ImageError("network", `the registry cannot resume ${digest}`);
     }
     checkLength(response, received);
-    await receive(response);
+    await receive(response, signal);
     if (received < size)
       throw new ImageError("network", `${digest} was cut after ${received} of ${size} bytes`);
   }
 
-  /** A length told beforehand that does not fit is not worth a download. */
+  /** Fails early when the announced length differs from the manifest's. */
   function checkLength({ headers, body }: HttpResponse, start: number): void {
-    const told = headers["content-length"];
-    if (told === undefined || Number(told) === size - start) return;
+    const announced = headers["content-length"];
+    if (announced === undefined || Number(announced) === size - start) return;
     body.destroy();
-    throw wrongLength(digest, `${start + Number(told)} bytes`, size);
+    throw wrongLength(digest, `${start + Number(announced)} bytes`, size);
   }
 
-  async function receive({ body }: HttpResponse): Promise<void> {
+  async function receive({ body }: HttpResponse, signal: AbortSignal): Promise<void> {
     const output = createWriteStream(file, { flags: "a", highWaterMark: writeBufferBytes });
     const before = received;
     let turnEnds = received + turnBytes;
@@ -78,7 +89,7 @@ export async function downloadBlob(options: DownloadOptions): Promise<void> {
       body.destroy();
       throw fromSystemError(error, `writing ${file}`);
     });
-    // Awaited below; a failure before that must not count as unhandled.
+    // Awaited below; an earlier failure must not become an unhandled rejection.
     closed.catch(() => {});
     try {
       for await (const chunk of body) {
@@ -110,19 +121,23 @@ export async function downloadBlob(options: DownloadOptions): Promise<void> {
   }
 
   try {
-    await retryTransient(attempt, { clock, signal, progress: () => received });
+    await retryTransient(() => transfer.attempt(attempt, options.signal), {
+      clock,
+      signal: options.signal,
+      progress: () => received,
+    });
   } catch (error) {
-    signal.throwIfAborted();
+    options.signal.throwIfAborted();
     throw error;
   }
 }
 
-/** Where the answer's bytes begin. */
+/** Offset at which the body starts. */
 function startOf({ status, headers }: HttpResponse, asked: number): number {
   if (status === 200) return 0;
   if (status === 416) return -1;
-  const told = /^bytes (\d+)-/.exec(headers["content-range"] ?? "")?.[1];
-  return told === undefined ? asked : Number(told) === asked ? asked : -1;
+  const announced = /^bytes (\d+)-/.exec(headers["content-range"] ?? "")?.[1];
+  return announced === undefined ? asked : Number(announced) === asked ? asked : -1;
 }
 
 function wrongLength(digest: string, found: string, size: number): ImageError {

@@ -1,5 +1,5 @@
-import { ImageError } from "../image/image-error.ts";
-import type { Platform } from "./platform.ts";
+import { arch } from "node:process";
+import { ImageError } from "../errors/image-error.ts";
 import { isDigest } from "./reference.ts";
 
 export const mediaTypes = {
@@ -19,7 +19,7 @@ export const manifestAccept = [
   mediaTypes.dockerManifest,
 ].join(", ");
 
-/** A blob as a manifest names it. */
+/** Reference to a blob in a manifest. */
 export interface Descriptor {
   readonly digest: string;
   readonly size: number;
@@ -32,7 +32,7 @@ export type Manifest =
 
 const maxLayers = 1_000;
 
-/** `mediaType` is the registry's word for documents that do not name their own. */
+/** Parses a manifest. `mediaType` is the registry's content type, for documents that do not contain their own. */
 export function parseManifest(text: string, mediaType = ""): Manifest {
   let parsed: Record<string, unknown>;
   try {
@@ -84,4 +84,51 @@ function parseDescriptor(value: unknown): Descriptor {
 
 function invalid(why: string): ImageError {
   return new ImageError("invalidArchive", `the manifest ${why}`);
+}
+
+export interface Platform {
+  readonly os: string;
+  readonly architecture: string;
+  readonly variant?: string;
+}
+
+const architectures: Record<string, Platform> = {
+  x64: { os: "linux", architecture: "amd64" },
+  arm64: { os: "linux", architecture: "arm64", variant: "v8" },
+  arm: { os: "linux", architecture: "arm", variant: "v7" },
+  ia32: { os: "linux", architecture: "386" },
+};
+
+export const hostPlatform: Platform = architectures[arch] ?? { os: "linux", architecture: arch };
+
+/** Chooses the index entry that matches the platform best; older variants of arm match too. */
+export function choosePlatform<T extends { readonly platform?: Partial<Platform> }>(
+  entries: readonly T[],
+  wanted: Platform,
+): T | undefined {
+  const fitting = entries
+    .map((entry) => ({ entry, rank: rankOf(entry.platform, wanted) }))
+    .filter(({ rank }) => rank > 0);
+  // The first of equal matches, as in other runtimes.
+  return fitting.reduce<{ entry?: T; rank: number }>((best, next) => (next.rank > best.rank ? next : best), {
+    rank: 0,
+  }).entry;
+}
+
+/** Rank of a match; 0 when the entry does not run on the platform. */
+function rankOf(have: Partial<Platform> | undefined, wanted: Platform): number {
+  // Entries without a platform match any; attestations have the platform "unknown".
+  if (!have) return 1;
+  if (have.os !== wanted.os || have.architecture !== wanted.architecture) return 0;
+  const [ours, theirs] = [variantOf(wanted), variantOf(have)];
+  if (theirs === ours) return 100;
+  return theirs < ours ? 10 + theirs : 0;
+}
+
+function variantOf({ architecture, variant }: Partial<Platform>): number {
+  const number = Number(variant?.replace(/^v/, ""));
+  if (Number.isInteger(number) && variant) return number;
+  if (architecture === "arm64") return 8;
+  if (architecture === "arm") return 7;
+  return architecture === "amd64" ? 1 : 0;
 }

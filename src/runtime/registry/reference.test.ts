@@ -17,7 +17,7 @@ test.each([
   [`app@sha512:${"0123456789abcdef".repeat(8)}`, "must be sha256"],
   ["host.io:999999/app", "host.io:999999 is not a registry's host"],
   ["[1:2]/app", "[1:2] is not a registry's host"],
-])("refuses %j", (text, why) => {
+])("rejects %j", (text, why) => {
   expect(() => parseReference(text)).toThrow(
     expect.objectContaining({ code: "invalidReference", message: expect.stringContaining(why) }),
   );

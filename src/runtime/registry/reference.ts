@@ -1,5 +1,5 @@
-import { type ImageName, parseImageName } from "../../lib/image-name.ts";
-import { ImageError } from "../image/image-error.ts";
+import { type ImageName, parseImageName } from "../../lib/image/image-name.ts";
+import { ImageError } from "../errors/image-error.ts";
 
 const digestPattern = /^sha256:[0-9a-f]{64}$/;
 
@@ -7,7 +7,7 @@ export function isDigest(text: string): boolean {
   return digestPattern.test(text);
 }
 
-/** An image's name that can be asked for at a registry. */
+/** Parses the name of an image that can be requested from a registry. */
 export function parseReference(text: string): ImageName {
   const name = parseImageName(text);
   if ("problem" in name) throw invalid(text, name.problem);

@@ -34,7 +34,7 @@ test.each([
   ],
   ["the registry's own host", "registry.lan:5000", "http://registry.lan:5000/proxy", undefined],
   ["docker.io's own host", "docker.io", "https://registry-1.docker.io", undefined],
-])("a mirror at %s is told which registry it stands for", (_name, host, mirror, namespace) => {
+])("sends the registry's name to a mirror at %s", (_name, host, mirror, namespace) => {
   const registries = parseRegistries({ mirrors: { [host]: [mirror] } }, (why) => new Error(why));
   expect(endpointsFor(host, registries).map((endpoint) => endpoint.namespace)).toEqual([
     namespace,

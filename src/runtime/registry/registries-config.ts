@@ -2,11 +2,11 @@ import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import { isMapping } from "../../lib/is-mapping.ts";
 
-/** Which addresses stand for a registry, and how far they are trusted. */
+/** Mirrors and trust settings of registries. */
 export interface RegistriesConfig {
   readonly mirrors: ReadonlyMap<string, readonly string[]>;
   readonly plainHttp: ReadonlySet<string>;
-  /** By host (with its port), a file of certificates that count there beside the well-known ones. */
+  /** File of additional CA certificates by host with port. */
   readonly certificateAuthorities: ReadonlyMap<string, string>;
 }
 
@@ -17,41 +17,43 @@ export const noRegistries: RegistriesConfig = {
 };
 
 export interface Endpoint {
-  /** What the credentials of a docker config are filed under. */
+  /** Key of the host's credentials in a docker config. */
   readonly host: string;
-  /** With a slash at its end: `https://registry-1.docker.io/v2/`. */
+  /** Base URL with a trailing slash: `https://registry-1.docker.io/v2/`. */
   readonly baseUrl: URL;
-  /** The registry that a mirror stands for, told with each request as containerd does: one mirror may stand for many. */
+  /**
+   * Registry that a mirror stands for, sent with each request as containerd does, because a mirror may serve several.
+   */
   readonly namespace?: string;
 }
 
-/** The part of the configuration file that is about registries. */
+/** Parses the registry settings of the configuration file. */
 export function parseRegistries(
   fields: Readonly<Record<string, unknown>>,
-  refuse: (why: string) => Error,
+  invalid: (why: string) => Error,
 ): RegistriesConfig {
   const { mirrors = {}, plainHttp = [], certificateAuthorities = {} } = fields;
-  if (!isMapping(mirrors)) throw refuse("mirrors must map hosts to lists of addresses");
-  if (!isTexts(plainHttp)) throw refuse("plainHttp must be a list of hosts");
+  if (!isMapping(mirrors)) throw invalid("mirrors must map hosts to lists of addresses");
+  if (!isStrings(plainHttp)) throw invalid("plainHttp must be a list of hosts");
   if (!isMapping(certificateAuthorities))
-    throw refuse("certificateAuthorities must map hosts to files of certificates");
+    throw invalid("certificateAuthorities must map hosts to files of certificates");
   const byHost = new Map<string, readonly string[]>();
   for (const [host, addresses] of Object.entries(mirrors)) {
-    if (!isTexts(addresses)) throw refuse(`mirrors.${host} must be a list of addresses`);
+    if (!isStrings(addresses)) throw invalid(`mirrors.${host} must be a list of addresses`);
     const wrong = addresses.find((address) => !/^https?:\/\/[^/]/.test(address) || !URL.canParse(address));
-    if (wrong !== undefined) throw refuse(`mirrors.${host}: "${wrong}" must begin with http:// or https://`);
+    if (wrong !== undefined) throw invalid(`mirrors.${host}: "${wrong}" must begin with http:// or https://`);
     byHost.set(host, addresses);
   }
   const authorities = new Map<string, string>();
   for (const [host, file] of Object.entries(certificateAuthorities)) {
     if (typeof file !== "string" || !isAbsolute(file))
-      throw refuse(`certificateAuthorities.${host} must be the path of a file, from the root`);
+      throw invalid(`certificateAuthorities.${host} must be the path of a file (absolute)`);
     authorities.set(host, file);
   }
   return { mirrors: byHost, plainHttp: new Set(plainHttp), certificateAuthorities: authorities };
 }
 
-/** The addresses to try in order: mirrors first, the registry itself last. */
+/** Endpoints to try in order: mirrors first, then the registry itself. */
 export function endpointsFor(host: string, config: RegistriesConfig): Endpoint[] {
   const address = host === "docker.io" ? "registry-1.docker.io" : host;
   const mirrors = (config.mirrors.get(host) ?? []).map((mirror) => {
@@ -73,6 +75,6 @@ function isLoopback(host: string): boolean {
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
 }
 
-function isTexts(value: unknown): value is string[] {
+function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }

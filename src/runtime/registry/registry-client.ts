@@ -1,20 +1,23 @@
-import { type ImageName, repositoryName } from "../../lib/image-name.ts";
-import { digestOf } from "../content/digest-of.ts";
-import { ImageError, isTransient } from "../image/image-error.ts";
-import { parseChallenge } from "./challenge.ts";
+import { type ImageName, repositoryName } from "../../lib/image/image-name.ts";
+import { digestOf } from "../content/content-store.ts";
+import { ImageError, isTransient } from "../errors/image-error.ts";
 import type { Credential } from "./credentials.ts";
 import { manifestAccept } from "./manifest.ts";
 import type { Endpoint } from "./registries-config.ts";
-import { basicHeader, fetchToken } from "./token.ts";
-import { discard, type HttpResponse, readText, type Transport } from "./transport.ts";
+import { basicHeader, fetchToken, parseChallenge } from "./token.ts";
+import { discard, type HttpResponse, readBody, type Transport } from "./transport.ts";
 
 export interface RegistryClientOptions {
   readonly transport: Transport;
   readonly reference: ImageName;
-  /** In the order to try. */
+  /** Endpoints in the order to try. */
   readonly endpoints: readonly Endpoint[];
   readonly credentialFor: (host: string) => Credential;
-  /** Called when anything arrives. */
+}
+
+export interface ClientRequest {
+  readonly signal: AbortSignal;
+  /** Called for each response, including those of the token server. */
   readonly onActivity: () => void;
 }
 
@@ -24,19 +27,21 @@ interface FetchedManifest {
   readonly digest: string;
 }
 
-/** One repository of a registry and its mirrors. */
+/** Client for one repository of a registry and its mirrors. */
 export interface RegistryClient {
-  manifest(tagOrDigest: string, signal: AbortSignal): Promise<FetchedManifest>;
-  /** Status 200 from the start, 206 from `offset`, 416 when there is nothing at `offset`. */
-  blob(request: { digest: string; offset: number; signal: AbortSignal }): Promise<HttpResponse>;
+  manifest(tagOrDigest: string, request: ClientRequest): Promise<FetchedManifest>;
+  /** Requests a blob. Status 200 from the start, 206 from `offset`, 416 when `offset` is out of range. */
+  blob(request: ClientRequest & { digest: string; offset: number }): Promise<HttpResponse>;
+  /** Makes the next requests use new connections. */
+  reconnect(): void;
 }
 
 const maxManifestBytes = 8 << 20;
 
 export function createRegistryClient(options: RegistryClientOptions): RegistryClient {
-  const { transport, reference, endpoints, credentialFor, onActivity } = options;
+  const { transport, reference, endpoints, credentialFor } = options;
   const authorizations = new Map<string, string>();
-  // The endpoint that had the manifest is asked first for its blobs.
+  // The endpoint that served the manifest is tried first for blobs.
   let preferred: Endpoint | undefined;
 
   async function send(endpoint: Endpoint, path: string, request: SendOptions): Promise<HttpResponse> {
@@ -49,13 +54,13 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
       const authorization = authorizations.get(key);
       const headers = { ...request.headers, ...(authorization && { authorization }) };
       const response = await transport.send({ url, headers, signal: request.signal });
-      onActivity();
+      request.onActivity();
       if (request.accepted.includes(response.status)) return response;
       discard(response);
       if (response.status !== 401 || attempt > 0) throw statusError(endpoint, path, response);
-      const answer = await authorize(endpoint, credential, response, request.signal);
-      if (!answer) throw statusError(endpoint, path, response);
-      authorizations.set(key, answer);
+      const header = await authorize(endpoint, credential, response, request);
+      if (!header) throw statusError(endpoint, path, response);
+      authorizations.set(key, header);
     }
   }
 
@@ -63,7 +68,7 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
     endpoint: Endpoint,
     credential: Credential,
     response: HttpResponse,
-    signal: AbortSignal,
+    { signal, onActivity }: ClientRequest,
   ): Promise<string | undefined> {
     const challenge = parseChallenge(response.headers["www-authenticate"]);
     if (challenge?.kind === "basic") return basicHeader(credential).authorization;
@@ -79,18 +84,20 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
     return `Bearer ${token}`;
   }
 
-  /** The first endpoint that answers; when none does, what the last one said. */
+  /**
+   * Returns the first successful response. When every endpoint fails, throws the last error, preferring transient ones.
+   */
   async function tryEach<T>(signal: AbortSignal, attempt: (endpoint: Endpoint) => Promise<T>): Promise<T> {
     const ordered = preferred ? [preferred, ...endpoints.filter((other) => other !== preferred)] : endpoints;
     let failure: unknown;
     for (const endpoint of ordered) {
       try {
-        const answer = await attempt(endpoint);
+        const response = await attempt(endpoint);
         preferred = endpoint;
-        return answer;
+        return response;
       } catch (error) {
         signal.throwIfAborted();
-        // A registry that is down outweighs a mirror that does not have it: the pull is worth another try.
+        // A transient error of the registry outweighs a mirror's "not found", because a retry may succeed.
         if (!isTransient(failure) || isTransient(error)) failure = error;
       }
     }
@@ -108,33 +115,33 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
         credentialFor(endpoint.host).kind === "anonymous"
           ? "it needs credentials, or does not exist"
           : "the credentials are not accepted for it";
-      return new ImageError("unauthorized", `${host} refuses ${what}: ${hint}`);
+      return new ImageError("unauthorized", `${host} rejects ${what}: ${hint}`);
     }
     if (status === 429 || status >= 500) {
       const retryAfterMs = Math.min(60, Number(response.headers["retry-after"]) || 0) * 1_000;
-      return new ImageError("network", `${host} answers ${status} for ${what}; try again later`, {
+      return new ImageError("network", `${host} responds with status ${status} to ${what}; try again later`, {
         retryAfterMs,
       });
     }
-    return new ImageError("unsupported", `${host} answers ${status} for ${what}`);
+    return new ImageError("unsupported", `${host} responds with status ${status} to ${what}`);
   }
 
   return {
-    manifest: (tagOrDigest, signal) =>
-      tryEach(signal, async (endpoint) => {
+    manifest: (tagOrDigest, request) =>
+      tryEach(request.signal, async (endpoint) => {
         const headers = { accept: manifestAccept };
         const response = await send(endpoint, `manifests/${tagOrDigest}`, {
+          ...request,
           headers,
-          signal,
           accepted: [200],
         });
-        const bytes = await readText(response, maxManifestBytes);
-        onActivity();
+        const bytes = await readBody(response, maxManifestBytes);
+        request.onActivity();
         const digest = digestOf(bytes);
         if (tagOrDigest.includes(":") && tagOrDigest !== digest) {
           throw new ImageError(
             "digestMismatch",
-            `${endpoint.host} answers a manifest of digest ${digest} when asked for ${tagOrDigest}`,
+            `${endpoint.host} sent a manifest with digest ${digest} for ${tagOrDigest}`,
           );
         }
         return {
@@ -143,19 +150,19 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
           mediaType: (response.headers["content-type"] ?? "").split(";")[0]?.trim() ?? "",
         };
       }),
-    blob: ({ digest, offset, signal }) =>
-      tryEach(signal, (endpoint) =>
+    blob: ({ digest, offset, ...request }) =>
+      tryEach(request.signal, (endpoint) =>
         send(endpoint, `blobs/${digest}`, {
+          ...request,
           headers: offset > 0 ? { range: `bytes=${offset}-` } : {},
-          signal,
           accepted: offset > 0 ? [200, 206, 416] : [200],
         }),
       ),
+    reconnect: () => transport.closeIdle(),
   };
 }
 
-interface SendOptions {
+interface SendOptions extends ClientRequest {
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
   readonly accepted: readonly number[];
 }

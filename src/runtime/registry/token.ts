@@ -1,37 +1,35 @@
-import { ImageError } from "../image/image-error.ts";
-import type { Challenge } from "./challenge.ts";
+import { ImageError } from "../errors/image-error.ts";
 import type { Credential } from "./credentials.ts";
-import { isReferral } from "./referral.ts";
-import { readText, type Transport } from "./transport.ts";
+import { reachOfTokenServer, readBody, type Transport } from "./transport.ts";
 
 const maxTokenBytes = 1 << 20;
 
 export interface TokenRequest {
   readonly challenge: Extract<Challenge, { kind: "bearer" }>;
   readonly credential: Credential;
-  /** When the challenge names none. */
+  /** Scope when the challenge has none. */
   readonly defaultScope: string;
-  /** The registry's own address. */
+  /** Base URL of the registry. */
   readonly registry: URL;
   readonly signal: AbortSignal;
 }
 
-/** A bearer token from the authorization server that the registry names. */
+/** Fetches a bearer token from the authorization server of the challenge. */
 export async function fetchToken(transport: Transport, request: TokenRequest): Promise<string> {
   const { challenge, credential, signal } = request;
   if (!URL.canParse(challenge.realm)) {
     throw new ImageError(
       "unauthorized",
-      `the registry names "${challenge.realm}" for tokens, which is no address`,
+      `the registry's token server "${challenge.realm}" is not a valid URL`,
     );
   }
   const url = new URL(challenge.realm);
   const plainHttp = request.registry.protocol === "http:";
-  const isReferred = isReferral(request.registry, url);
+  const reach = reachOfTokenServer(request.registry, url);
   if (url.protocol !== "https:" && !plainHttp && credential.kind !== "anonymous") {
     throw new ImageError(
       "unauthorized",
-      `${url.host} hands out tokens without TLS; credentials are not sent there`,
+      `token server ${url.host} does not use TLS; credentials are not sent to it`,
     );
   }
   const parameters = new URLSearchParams();
@@ -45,23 +43,23 @@ export async function fetchToken(transport: Transport, request: TokenRequest): P
           method: "POST",
           headers: { "content-type": "application/x-www-form-urlencoded" },
           body: withGrant(parameters, credential.token).toString(),
-          isReferred,
+          reach,
           signal,
         })
       : await transport.send({
           url: withQuery(url, parameters),
           headers: basicHeader(credential),
-          isReferred,
+          reach,
           signal,
         });
-  const body = await readText(response, maxTokenBytes);
+  const body = await readBody(response, maxTokenBytes);
   if (response.status === 429 || response.status >= 500) {
-    throw new ImageError("network", `${url.host} answers ${response.status} when asked for a token`);
+    throw new ImageError("network", `${url.host} responds with status ${response.status} to a token request`);
   }
   if (response.status !== 200) {
     throw new ImageError(
       "unauthorized",
-      `${url.host} refuses a token (${response.status}); check the credentials`,
+      `${url.host} rejects the token request (${response.status}); check the credentials`,
     );
   }
   return parseToken(body.toString("utf8"), url.host);
@@ -81,9 +79,9 @@ function withGrant(parameters: URLSearchParams, refreshToken: string): URLSearch
 }
 
 function withQuery(url: URL, parameters: URLSearchParams): URL {
-  const asked = new URL(url);
-  for (const [name, value] of parameters) asked.searchParams.append(name, value);
-  return asked;
+  const requested = new URL(url);
+  for (const [name, value] of parameters) requested.searchParams.append(name, value);
+  return requested;
 }
 
 function parseToken(text: string, host: string): string {
@@ -92,7 +90,40 @@ function parseToken(text: string, host: string): string {
     const found = token || access_token;
     if (typeof found === "string" && found !== "") return found;
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw new ImageError("unauthorized", `${host} answers a token request without a token`);
+  throw new ImageError("unauthorized", `${host} responded to a token request without a token`);
+}
+
+/** Challenge of a registry in `WWW-Authenticate`. */
+type Challenge =
+  | { readonly kind: "basic" }
+  | { readonly kind: "bearer"; readonly realm: string; readonly service?: string; readonly scope?: string };
+
+/** Maximum length of the header; longer than any that a registry needs. */
+const maxHeaderLength = 4_096;
+
+/** Parses the header and returns its strongest supported challenge: a token is preferred to a password. */
+export function parseChallenge(header: string | undefined): Challenge | undefined {
+  if (!header || header.length > maxHeaderLength) return undefined;
+  const bearer = /(?:^|,)\s*bearer\s+(.*)$/is.exec(header);
+  if (bearer?.[1] !== undefined) {
+    const parameters = parseParameters(bearer[1]);
+    const realm = parameters.get("realm");
+    if (realm) {
+      return { kind: "bearer", realm, service: parameters.get("service"), scope: parameters.get("scope") };
+    }
+  }
+  return /(?:^|,)\s*basic\b/i.test(header) ? { kind: "basic" } : undefined;
+}
+
+function parseParameters(text: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [, name = "", quoted, bare] of text.matchAll(
+    /([a-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))/gi,
+  )) {
+    const key = name.toLowerCase();
+    if (!found.has(key)) found.set(key, quoted?.replace(/\\(.)/g, "$1") ?? bare ?? "");
+  }
+  return found;
 }

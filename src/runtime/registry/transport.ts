@@ -1,9 +1,10 @@
+import { lookup } from "node:dns";
 import { readFile } from "node:fs/promises";
 import http from "node:http";
 import https from "node:https";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
-import { ImageError } from "../image/image-error.ts";
-import { checkReferred, isReferral, referredLookup } from "./referral.ts";
+import { ImageError } from "../errors/image-error.ts";
 import type { RegistriesConfig } from "./registries-config.ts";
 
 interface HttpRequest {
@@ -11,21 +12,23 @@ interface HttpRequest {
   readonly method?: "GET" | "HEAD" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Named by a registry, not by the user: it is not let near this machine's own services. */
-  readonly isReferred?: boolean;
+  /** Addresses that the request may reach. Defaults to any, for URLs that the user named. */
+  readonly reach?: Reach;
   readonly signal: AbortSignal;
 }
 
 export interface HttpResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
-  /** Must be read to its end or destroyed, else its connection stays taken. */
+  /** Body. Must be read to its end or destroyed; otherwise the connection stays in use. */
   readonly body: http.IncomingMessage;
 }
 
-/** HTTP with kept-alive connections; redirects are followed here. */
+/** HTTP client with keep-alive connections that follows redirects. */
 export interface Transport {
   send(request: HttpRequest): Promise<HttpResponse>;
+  /** Closes kept-alive connections that are not in use, so that the next request opens a new connection. */
+  closeIdle(): void;
   close(): void;
 }
 
@@ -36,7 +39,7 @@ export function createTransport({
 }: Partial<Pick<RegistriesConfig, "certificateAuthorities">> = {}): Transport {
   const plain = new http.Agent({ keepAlive: true });
   const secure = new https.Agent({ keepAlive: true });
-  /** Of hosts with authorities of their own: what one of these signs counts for that host alone. */
+  /** Agents of hosts with their own certificate authorities, which are trusted for that host only. */
   const ownAgents = new Map<string, https.Agent>();
 
   async function secureAgent({ host }: URL): Promise<https.Agent> {
@@ -53,16 +56,16 @@ export function createTransport({
   }
 
   async function sendOnce(request: HttpRequest): Promise<HttpResponse> {
-    const { url, method = "GET", headers, body, signal, isReferred = false } = request;
+    const { url, method = "GET", headers, body, signal, reach = "any" } = request;
     checkScheme(url);
-    if (isReferred) checkReferred(url.hostname);
+    checkReach(reach, url.hostname);
     const agent = url.protocol === "https:" ? await secureAgent(url) : undefined;
     return new Promise((resolve, reject) => {
       const options = {
         method,
         headers: { "user-agent": "kindling", ...headers },
         signal,
-        ...(isReferred && { lookup: referredLookup }),
+        ...(reach !== "any" && { lookup: lookupWithin(reach) }),
       };
       const outgoing = agent
         ? https.request(url, { ...options, agent })
@@ -86,7 +89,11 @@ export function createTransport({
         discard(response);
         current = next;
       }
-      throw new ImageError("network", `${request.url.host} redirects in a circle`);
+      throw new ImageError("network", `${request.url.host} sent more than ${maxRedirects} redirects`);
+    },
+    closeIdle() {
+      for (const { freeSockets } of [plain, secure, ...ownAgents.values()])
+        for (const socket of Object.values(freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
     },
     close() {
       for (const agent of [plain, secure, ...ownAgents.values()]) agent.destroy();
@@ -94,7 +101,7 @@ export function createTransport({
   };
 }
 
-/** The request to follow with. Credentials are for the host they were given for: another one never sees them. */
+/** Request that follows a redirect. Credentials are never sent to another host than the one they are for. */
 function redirectOf(
   request: HttpRequest,
   response: { status: number; headers: http.IncomingHttpHeaders },
@@ -109,7 +116,7 @@ function redirectOf(
   }
   const url = new URL(location, request.url);
   if (url.origin === request.url.origin) return { ...request, url };
-  // A body is sent for tokens only, and has the credential in it.
+  // Only token requests have a body, and it contains the credential.
   if (request.body !== undefined)
     throw new ImageError(
       "unauthorized",
@@ -118,12 +125,13 @@ function redirectOf(
   const headers = Object.fromEntries(
     Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== "authorization"),
   );
-  return { ...request, url, headers, isReferred: request.isReferred || isReferral(request.url, url) };
+  const reach = url.host === request.url.host ? request.reach : reachOfRedirect(request.url);
+  return { ...request, url, headers, reach };
 }
 
 function checkScheme({ protocol }: URL): void {
   if (protocol !== "http:" && protocol !== "https:")
-    throw new ImageError("unsupported", `the registry leads to ${protocol}, which is not followed`);
+    throw new ImageError("unsupported", `the registry redirects to ${protocol}, which is not supported`);
 }
 
 function networkError(url: URL, error: unknown): ImageError {
@@ -133,10 +141,10 @@ function networkError(url: URL, error: unknown): ImageError {
   return new ImageError("network", `cannot reach ${url.host}: ${text}`, { cause: error });
 }
 
-/** Such bodies are short, and come with their heads. */
+/** Limits for discarded bodies, which are usually short. */
 const [discardedBytes, discardedMs] = [64 << 10, 5_000];
 
-/** Reads an answer that nobody wants, so that its connection can be used again; a registry that makes it long is left. */
+/** Reads and drops a body so that its connection can be reused; a long body closes the connection instead. */
 export function discard({ body }: Pick<HttpResponse, "body">): void {
   let length = 0;
   const late = setTimeout(() => body.destroy(), discardedMs).unref();
@@ -148,19 +156,117 @@ export function discard({ body }: Pick<HttpResponse, "body">): void {
   });
 }
 
-/** A body that fits in memory; bigger ones are refused before they are read. */
-export async function readText(response: HttpResponse, maxBytes: number): Promise<Buffer> {
+/** Reads a body into memory, up to a limit. */
+export async function readBody(response: HttpResponse, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
   try {
     for await (const part of response.body) {
       parts.push(part);
       length += part.length;
-      if (length > maxBytes) throw new ImageError("tooLarge", `an answer of more than ${maxBytes} bytes`);
+      if (length > maxBytes) throw new ImageError("tooLarge", `the response has more than ${maxBytes} bytes`);
     }
   } catch (error) {
     if (error instanceof ImageError) throw error;
     throw new ImageError("network", `the connection was cut: ${String(error)}`, { cause: error });
   }
   return Buffer.concat(parts);
+}
+
+/*
+ * Addresses that a registry refers to: its token server and its blob storage. A hostile registry could refer to services
+ * that only this machine reaches, on its loopback interface or the metadata service of its cloud. Private networks are
+ * allowed, because the storage behind a company's registry is there. A registry on loopback may be any program of any
+ * user of this machine, or a forwarded port; its redirects stay on loopback.
+ */
+
+/** Addresses that a request may reach. */
+export type Reach =
+  | "any"
+  /** Other machines only. */
+  | "remote"
+  /** Loopback only. */
+  | "loopback"
+  /** Other machines and loopback, but no metadata service. */
+  | "remoteOrLoopback";
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+// The unspecified addresses connect to loopback.
+loopback.addSubnet("0.0.0.0", 8, "ipv4");
+loopback.addAddress("::", "ipv6");
+
+const metadata = new BlockList();
+metadata.addSubnet("169.254.0.0", 16, "ipv4");
+metadata.addSubnet("fe80::", 10, "ipv6");
+// Metadata services that are not link-local: EC2, Alibaba Cloud, Azure and Oracle Cloud.
+metadata.addAddress("fd00:ec2::254", "ipv6");
+for (const address of ["100.100.100.200", "168.63.129.16", "192.0.0.192"])
+  metadata.addAddress(address, "ipv4");
+
+/** Addresses that a redirect of this URL may lead to. */
+export function reachOfRedirect(from: URL): Reach {
+  return kindOf(bare(from.hostname)) === "loopback" ? "loopback" : "remote";
+}
+
+/** Addresses at which the token server of this registry may be. */
+export function reachOfTokenServer(registry: URL, realm: URL): Reach {
+  if (registry.host === realm.host) return "any";
+  return kindOf(bare(registry.hostname)) === "loopback" ? "remoteOrLoopback" : "remote";
+}
+
+/** Throws for an address out of reach. Host names are checked by `lookupWithin` when they are resolved. */
+export function checkReach(reach: Reach, hostname: string): void {
+  const host = bare(hostname);
+  const kind = kindOf(host);
+  if (isIP(host) === 0 && kind !== "loopback") return;
+  if (!isWithin(reach, kind)) throw refused(reach, hostname);
+}
+
+/** Resolves names as the system does, and fails when one of the addresses is out of reach. */
+export function lookupWithin(reach: Reach): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      const [first] = addresses ?? [];
+      if (error || !first) return callback(error ?? new Error(`no address for ${hostname}`), []);
+      if (addresses.some(({ address }) => !isWithin(reach, kindOf(address))))
+        return callback(refused(reach, hostname), []);
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+type AddressKind = "loopback" | "metadata" | "remote";
+
+function isWithin(reach: Reach, kind: AddressKind): boolean {
+  switch (reach) {
+    case "any":
+      return true;
+    case "remoteOrLoopback":
+      return kind !== "metadata";
+    case "remote":
+    case "loopback":
+      return kind === reach;
+  }
+}
+
+function kindOf(host: string): AddressKind {
+  const family = isIP(host);
+  if (family === 0) return host === "localhost" || host.endsWith(".localhost") ? "loopback" : "remote";
+  const type = family === 6 ? "ipv6" : "ipv4";
+  if (loopback.check(host, type)) return "loopback";
+  return metadata.check(host, type) ? "metadata" : "remote";
+}
+
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, "").toLowerCase();
+}
+
+function refused(reach: Reach, hostname: string): ImageError {
+  const why =
+    reach === "loopback"
+      ? "but a registry on loopback may redirect only to loopback"
+      : "an address of this machine alone";
+  return new ImageError("unsupported", `the registry leads to ${hostname}, ${why}`);
 }

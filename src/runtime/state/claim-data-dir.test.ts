@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
 import { claimDataDir } from "./claim-data-dir.ts";
 
-test("a second claim is refused until the first is released", async () => {
+test("rejects a second claim until the first is released", async () => {
   const first = await claimDataDir(tmpdir());
   await expect(claimDataDir(tmpdir())).rejects.toThrow(/in use by another kindling runtime/);
   await first.release();
@@ -10,7 +10,7 @@ test("a second claim is refused until the first is released", async () => {
   await second.release();
 });
 
-test("whoever is about to go is waited for", async () => {
+test("waits for a claim that is about to be released", async () => {
   const first = await claimDataDir(tmpdir());
   const second = claimDataDir(tmpdir());
   await first.release();

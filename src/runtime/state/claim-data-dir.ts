@@ -4,15 +4,15 @@ import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * One daemon per data directory. The claim is an abstract unix socket named for the directory: the kernel gives it to
- * one process at a time and takes it back with the process, however that ends. Nothing is left to be cleaned up.
+ * Exclusive claim of a data directory. It is an abstract unix socket named after the directory: the kernel gives it to
+ * one process at a time and releases it when the process ends, so nothing has to be cleaned up.
  */
 export interface DataDirClaim {
   release(): Promise<void>;
 }
 
-/** On a busy machine a killed process takes a moment to be gone, and whoever killed it may not have waited for that. */
-const patienceMs = 1_000;
+/** Time to wait for another process. On a busy machine a killed process may take a moment to exit. */
+const timeoutMs = 1_000;
 
 export async function claimDataDir(
   dataDir: string,
@@ -21,11 +21,11 @@ export async function claimDataDir(
   const directory = await realpath(dataDir);
   const name = createHash("sha256").update(directory).digest("hex").slice(0, 32);
   const path = `\0kindling-${part}-${name}`;
-  const giveUpAt = Date.now() + patienceMs;
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const claim = await tryToClaim(path);
     if (claim) return claim;
-    if (Date.now() >= giveUpAt)
+    if (Date.now() >= deadline)
       throw new Error(
         `${directory} is in use by another kindling ${part}; stop it, or choose another --data-dir`,
       );

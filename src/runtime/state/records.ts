@@ -1,28 +1,29 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { writeFileAtomic } from "../../lib/fs/write-file-atomic.ts";
 import { createKeyedMutex } from "../../lib/keyed-mutex.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { invalidArgument, notFound } from "../runtime-error.ts";
+import { invalidArgument, notFound } from "../errors/runtime-error.ts";
 
 /**
- * Objects by id, in memory and as one JSON file each. A change is seen by readers at once and resolves when the file
- * is there. Nothing is synced: after a power cut the containers are gone as well, and an unreadable record is
- * forgotten like a half-made one.
+ * Store of objects by ID, in memory and in one JSON file each. Readers see a change at once; it resolves when the file
+ * is written. Files are not synced: after a power failure the containers are gone as well, and an unreadable record is
+ * deleted.
  */
 export interface Records<T extends { readonly id: string }> {
   list(): readonly T[];
   get(id: string): T | undefined;
-  /** By id or the beginning of one, as people type them. Throws when there is none, or more than one. */
+  /** Finds by ID or prefix of an ID. Throws when nothing or more than one object matches. */
   find(idOrPrefix: string): T;
   put(record: T): Promise<void>;
-  /** Changes what is there; does nothing for an object that is gone. */
+  /** Changes an existing record; does nothing when it does not exist. */
   change(id: string, change: (record: T) => T): Promise<void>;
   remove(id: string): Promise<void>;
 }
 
 interface RecordsOptions<T> {
   readonly directory: string;
-  /** In messages: "sandbox", "container". */
+  /** Kind of object, for messages: "sandbox", "container". */
   readonly what: string;
   encode(record: T): unknown;
   decode(value: unknown): T;
@@ -41,12 +42,11 @@ export async function openRecords<T extends { readonly id: string }>(
   async function put(record: T): Promise<void> {
     records.set(record.id, record);
     await writes.run(record.id, async () => {
-      // What is there now, not what was put: of two puts in a row the first write may already have the second.
+      // Writes the current record, not the one passed: of two puts in a row, the first write may include the second.
       const latest = records.get(record.id);
       if (!latest) return;
-      const temporary = `${fileOf(record.id)}.new`;
-      await writeFile(temporary, JSON.stringify(encode(latest)), { mode: 0o600 });
-      await rename(temporary, fileOf(record.id));
+      const file = fileOf(record.id);
+      await writeFileAtomic(file, JSON.stringify(encode(latest)), { temporary: `${file}.new` });
     });
   }
 
@@ -91,7 +91,7 @@ async function readRecords<T extends { readonly id: string }>({
       const record = decode(JSON.parse(await readFile(path, "utf8")));
       records.set(record.id, record);
     } catch (error) {
-      logger.warn(`forgetting an unreadable ${what} record`, { path, error });
+      logger.warn(`deleting an unreadable ${what} record`, { path, error });
       await rm(path, { force: true });
     }
   }

@@ -1,47 +1,56 @@
 import { join } from "node:path";
-import type { ContainerEventResponse } from "../../cri/generated/cri.ts";
+import { toNanos } from "../../cri/field-values.ts";
+import type { ContainerEventResponse, ContainerEventType } from "../../cri/generated/cri.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { createEventHub, type EventHub } from "../../lib/event-hub.ts";
 import { createKeyedMutex, type KeyedMutex } from "../../lib/keyed-mutex.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Driver } from "../driver/driver.ts";
-import type { Handler } from "../driver/open-handlers.ts";
-import type { Images } from "../image/images.ts";
-import type { Network } from "../network/network.ts";
-import { RuntimeError } from "../runtime-error.ts";
-import { type ContainerRecord, decodeContainer, encodeContainer } from "./container-record.ts";
+import { createTaskGroup, type TaskGroup } from "../../lib/task-group.ts";
+import type { Driver } from "../drivers/driver.ts";
+import type { Handler } from "../drivers/open-handlers.ts";
+import { RuntimeError } from "../errors/runtime-error.ts";
+import type { Images } from "../images/images.ts";
+import type { Network } from "../networks/network.ts";
+import {
+  type ContainerRecord,
+  containerStatusMessage,
+  decodeContainer,
+  encodeContainer,
+} from "./container-record.ts";
 import { openRecords, type Records } from "./records.ts";
-import { decodeSandbox, encodeSandbox, type SandboxRecord } from "./sandbox-record.ts";
+import { decodeSandbox, encodeSandbox, type SandboxRecord, sandboxStatusMessage } from "./sandbox-record.ts";
 
-/** Of one subscriber. */
-const mostPendingEvents = 1_000;
+/** Maximum number of pending events of a subscriber. */
+const maxPendingEvents = 1_000;
 
-/** What the runtime is made of, chosen for this machine. */
+/** Parts of the runtime, chosen for this machine. */
 export interface RuntimeParts {
   readonly dataDir: string;
   readonly images: Images;
-  /** Stands for those of the handlers too. */
+  /** Driver for all handlers. */
   readonly driver: Driver;
-  /** What RuntimeClasses can name beside the driver itself. */
+  /** Handlers that a RuntimeClass can name in addition to the driver itself. */
   readonly handlers: readonly Handler[];
   readonly network: Network;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** The parts and what they have made: every call works on this. */
-export interface RuntimeState extends RuntimeParts {
-  readonly sandboxes: Records<SandboxRecord>;
-  readonly containers: Records<ContainerRecord>;
-  /** By object id. Who needs both a sandbox and one of its containers takes the sandbox first. */
-  readonly locks: KeyedMutex;
-  readonly events: EventHub<ContainerEventResponse>;
-  /** Aborts when the daemon stops: watches end, containers go on. */
+  /** Aborts when the daemon stops: watches end, containers keep running. */
   readonly stopping: AbortSignal;
 }
 
-export async function openRuntimeState(parts: RuntimeParts, stopping: AbortSignal): Promise<RuntimeState> {
-  const { dataDir, logger } = parts;
+/** Parts of the runtime and the objects that they manage. Every call works on it. */
+export interface RuntimeState extends RuntimeParts {
+  readonly sandboxes: Records<SandboxRecord>;
+  readonly containers: Records<ContainerRecord>;
+  /** Locks by object ID. Code that needs a sandbox and one of its containers locks the sandbox first. */
+  readonly locks: KeyedMutex;
+  readonly events: EventHub<ContainerEventResponse>;
+  /** Waits for the exits of containers, with what records them. The daemon awaits them when it stops. */
+  readonly exitWatches: TaskGroup;
+}
+
+export async function openRuntimeState(parts: RuntimeParts): Promise<RuntimeState> {
+  const { dataDir, images, driver, handlers, network, clock, logger, stopping } = parts;
   const [sandboxes, containers] = await Promise.all([
     openRecords<SandboxRecord>({
       directory: join(dataDir, "sandboxes"),
@@ -59,27 +68,55 @@ export async function openRuntimeState(parts: RuntimeParts, stopping: AbortSigna
     }),
   ]);
   return {
-    ...parts,
+    dataDir,
+    images,
+    driver,
+    handlers,
+    network,
+    clock,
+    logger,
+    stopping,
     sandboxes,
     containers,
     locks: createKeyedMutex(),
     events: createEventHub<ContainerEventResponse>({
-      capacity: mostPendingEvents,
+      capacity: maxPendingEvents,
       overflow: () =>
-        new RuntimeError(
-          "resourceExhausted",
-          `more than ${mostPendingEvents} events were waiting to be read`,
-        ),
+        new RuntimeError("resourceExhausted", `more than ${maxPendingEvents} events were waiting to be read`),
     }),
-    stopping,
+    exitWatches: createTaskGroup(),
   };
 }
 
-/** The directory for a sandbox's or container's own files. */
+/** Directory of the files of a sandbox or container. */
 export function objectDirectory(
   { dataDir }: Pick<RuntimeParts, "dataDir">,
   kind: "sandboxes" | "containers",
   id: string,
 ): string {
   return join(dataDir, kind, id);
+}
+
+type Deps = Pick<RuntimeState, "sandboxes" | "containers" | "events" | "clock">;
+
+/** Publishes an event with the current state of the whole pod. Sandboxes count as containers. */
+export function publishEvent(
+  { sandboxes, containers, events, clock }: Deps,
+  {
+    sandboxId,
+    containerId = sandboxId,
+    type,
+  }: { sandboxId: string; containerId?: string; type: ContainerEventType },
+): void {
+  const sandbox = sandboxes.get(sandboxId);
+  const members = containers.list().filter((container) => container.sandboxId === sandboxId);
+  events.publish({
+    containerId,
+    containerEventType: type,
+    createdAt: toNanos(clock.now()),
+    podSandboxStatus: sandbox && sandboxStatusMessage(sandbox),
+    containersStatuses: members
+      .filter(({ state }) => state.kind !== "making")
+      .map((container) => containerStatusMessage(container)),
+  });
 }

@@ -1,6 +1,13 @@
-import { PodSandboxConfig } from "../../cri/generated/cri.ts";
+import { toNanos } from "../../cri/field-values.ts";
+import {
+  type PodSandbox,
+  PodSandboxConfig,
+  PodSandboxState,
+  PodSandboxStatus,
+} from "../../cri/generated/cri.ts";
 
 /**
+ * Record of a sandbox.
  * ```
  * making ──► ready ──► notReady ──► (removed)
  *    └── failed, or the daemon ended: undone and removed
@@ -15,12 +22,24 @@ export interface SandboxRecord {
   readonly state: SandboxState;
 }
 
-export type SandboxState =
-  | { readonly kind: "making" }
-  | { readonly kind: "ready"; readonly namespaces: SandboxNamespaces; readonly addresses: readonly string[] }
-  | { readonly kind: "notReady" };
+export type SandboxState = { readonly kind: "making" } | ReadySandbox | { readonly kind: "notReady" };
 
-/** What the containers of a sandbox join. */
+export interface ReadySandbox {
+  readonly kind: "ready";
+  readonly namespaces: SandboxNamespaces;
+  readonly addresses: readonly string[];
+  readonly container: SandboxContainer;
+}
+
+/**
+ * Container that a sandbox itself has, under the sandbox's ID:
+ * - `none`: the pod's namespaces are pinned without a process;
+ * - `pause`: a process that holds the PID namespace which the pod's containers share;
+ * - `handler`: created by the handler of the pod's RuntimeClass; the pod's containers join it.
+ */
+export type SandboxContainer = "none" | "pause" | "handler";
+
+/** Namespaces that the containers of a sandbox join. */
 export interface SandboxNamespaces {
   readonly network: string | "host";
   readonly ipc: string | "host";
@@ -33,14 +52,42 @@ export function encodeSandbox(record: SandboxRecord): unknown {
   return { ...record, config: PodSandboxConfig.toJSON(record.config) };
 }
 
-/** The file is ours: what is not shaped like a record throws on the way and is forgotten. */
+/** Decodes a record. Values of another shape throw, and the record is deleted. */
 export function decodeSandbox(value: unknown): SandboxRecord {
   const record = value as SandboxRecord;
   if (!record.id || !record.state.kind) throw new Error("not a sandbox record");
-  return { ...record, config: PodSandboxConfig.fromJSON(record.config) };
+  return { ...record, config: PodSandboxConfig.fromJSON(record.config), state: decodeState(record.state) };
 }
 
-/** One pod and attempt can have one sandbox: what a second RunPodSandbox collides with. */
+/** Completes records of earlier versions, which have no `container` because handlers did not create sandboxes. */
+function decodeState(state: SandboxState): SandboxState {
+  if (state.kind !== "ready") return state;
+  const { container = state.namespaces.pid === "pause" ? "pause" : "none" }: Partial<ReadySandbox> = state;
+  return { ...state, container };
+}
+
+/** Unique name of a sandbox: one pod and attempt can have only one. */
 export function sandboxName({ metadata }: PodSandboxConfig): string {
   return [metadata?.name, metadata?.namespace, metadata?.uid, metadata?.attempt].join("_");
+}
+
+export function sandboxMessage(sandbox: SandboxRecord): PodSandbox {
+  const { id, config, createdAt, runtimeHandler } = sandbox;
+  const { metadata, labels, annotations } = config;
+  const state = sandboxStateValue(sandbox);
+  return { id, metadata, state, createdAt: toNanos(createdAt), labels, annotations, runtimeHandler };
+}
+
+export function sandboxStatusMessage(sandbox: SandboxRecord): PodSandboxStatus {
+  const { config, state } = sandbox;
+  const [ip = "", ...additional] = state.kind === "ready" ? state.addresses : [];
+  return PodSandboxStatus.fromPartial({
+    ...sandboxMessage(sandbox),
+    network: { ip, additionalIps: additional.map((address) => ({ ip: address })) },
+    linux: { namespaces: { options: config.linux?.securityContext?.namespaceOptions ?? {} } },
+  });
+}
+
+export function sandboxStateValue({ state }: SandboxRecord): PodSandboxState {
+  return state.kind === "ready" ? PodSandboxState.SANDBOX_READY : PodSandboxState.SANDBOX_NOTREADY;
 }

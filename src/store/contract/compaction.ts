@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { bytes, created, describeEvent, expectCode, type StoreBench, take } from "./store-bench.ts";
+import { bytes, created, describeEvent, expectCode, type StoreFixture, take } from "./store-fixture.ts";
 
-export function describeCompaction(bench: () => StoreBench): void {
+export function describeCompaction(fixture: () => StoreFixture): void {
   describe("compaction", () => {
-    test("forgets the past before the revision and keeps the rest", async () => {
-      const { store, watch } = bench();
+    test("removes history before the revision and keeps the rest", async () => {
+      const { store, watch } = fixture();
       await created(store, "/a", "1");
       await store.update("/a", bytes("2"), { ifRevision: 2 });
       await created(store, "/b", "1");
@@ -22,7 +22,7 @@ export function describeCompaction(bench: () => StoreBench): void {
     });
 
     test("up to the current revision leaves a working store", async () => {
-      const { store, watch } = bench();
+      const { store, watch } = fixture();
       await created(store, "/a", "1");
       await store.compact(2);
       expect(await store.currentRevision()).toBe(2);
@@ -31,8 +31,8 @@ export function describeCompaction(bench: () => StoreBench): void {
       expect((await events).map(describeEvent)).toEqual(["3 put /a=2 was 1@2"]);
     });
 
-    test("again at the same or an earlier revision does nothing; ahead is refused", async () => {
-      const { store } = bench();
+    test("at the same or an earlier revision does nothing; a future revision is rejected", async () => {
+      const { store } = fixture();
       await created(store, "/a", "1");
       await created(store, "/b", "1");
       await store.compact(3);
@@ -41,8 +41,8 @@ export function describeCompaction(bench: () => StoreBench): void {
       await expectCode("futureRevision", () => store.compact(99));
     });
 
-    test("ends no watch that is already past it", async () => {
-      const { store, watch } = bench();
+    test("does not end watches that are past the revision", async () => {
+      const { store, watch } = fixture();
       const events = watch("/", { fromRevision: 2 })[Symbol.asyncIterator]();
       await created(store, "/a", "1");
       expect((await events.next()).value).toMatchObject({ revision: 2 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { bytes, created, expectCode, range, type StoreBench } from "./store-bench.ts";
+import { bytes, created, expectCode, range, type StoreFixture } from "./store-fixture.ts";
 
-export function describeReads(bench: () => StoreBench): void {
+export function describeReads(fixture: () => StoreFixture): void {
   describe("reads", () => {
     test("get of a missing key is undefined", async () => {
-      const { store } = bench();
+      const { store } = fixture();
       expect(await store.get("/a")).toBeUndefined();
     });
 
@@ -12,17 +12,17 @@ export function describeReads(bench: () => StoreBench): void {
       { fault: "not ASCII", other: "/p/š" },
       { fault: "with a space", other: "/p/ a" },
       { fault: "too long", other: `/p/${"a".repeat(5_000)}` },
-    ])("nothing is under what can be no key: $fault", async ({ other }) => {
-      const { store } = bench();
-      // The low byte of š is an a.
+    ])("a key that is invalid has no entry: $fault", async ({ other }) => {
+      const { store } = fixture();
+      // The low byte of š is that of a.
       await created(store, "/p/a", "1");
       expect(await store.get(other)).toBeUndefined();
       expect(await store.get(other, { atRevision: 1 })).toBeUndefined();
       expect(await store.list(other)).toEqual({ entries: [], more: false, revision: 2 });
     });
 
-    test("get at a past revision sees that past", async () => {
-      const { store } = bench();
+    test("get at a past revision returns the value of that revision", async () => {
+      const { store } = fixture();
       await created(store, "/a", "1");
       await store.update("/a", bytes("2"), { ifRevision: 2 });
       await store.delete("/a", { ifRevision: 3 });
@@ -30,8 +30,8 @@ export function describeReads(bench: () => StoreBench): void {
       expect([await at(1), await at(2), await at(3), await at(4)]).toEqual([undefined, "1", "2", undefined]);
     });
 
-    test("list gives the keys of a prefix in byte order, and nothing beside it", async () => {
-      const { store } = bench();
+    test("list returns the keys of a prefix in byte order, and no others", async () => {
+      const { store } = fixture();
       for (const key of ["/p/b", "/p/a", "/p/B", "/p/a/x", "/p/a-", "/q", "/o", "/p", "/p0"])
         await created(store, key, key);
       const page = await store.list("/p/");
@@ -39,14 +39,14 @@ export function describeReads(bench: () => StoreBench): void {
       expect(page).toMatchObject({ more: false, revision: 10 });
     });
 
-    test("list of a prefix that ends in the last ASCII character stays within it", async () => {
-      const { store } = bench();
+    test("list of a prefix that ends with the last ASCII character returns only that prefix", async () => {
+      const { store } = fixture();
       for (const key of ["/~", "/~a", "/~~", "0"]) await created(store, key, key);
       expect((await store.list("/~")).entries.map((entry) => entry.key)).toEqual(["/~", "/~a", "/~~"]);
     });
 
-    test("pages continue behind the last key and agree on the first page's revision", async () => {
-      const { store } = bench();
+    test("pages continue after the last key at the revision of the first page", async () => {
+      const { store } = fixture();
       for (const i of range(10)) await created(store, `/p/${i}`, "old");
       const first = await store.list("/p/", { limit: 4 });
       expect(first).toMatchObject({ more: true, revision: 11 });
@@ -68,13 +68,13 @@ export function describeReads(bench: () => StoreBench): void {
     });
 
     test("a page that ends exactly at the last key has no more", async () => {
-      const { store } = bench();
+      const { store } = fixture();
       for (const i of range(4)) await created(store, `/p/${i}`, "v");
       expect(await store.list("/p/", { limit: 4 })).toMatchObject({ more: false });
     });
 
-    test("reads ahead of the current revision are refused", async () => {
-      const { store } = bench();
+    test("reads at a future revision are rejected", async () => {
+      const { store } = fixture();
       await expectCode("futureRevision", () => store.list("/", { atRevision: 99 }));
       await expectCode("futureRevision", () => store.get("/a", { atRevision: 99 }));
     });

@@ -6,14 +6,14 @@ import {
   describeEvent,
   expectCode,
   range,
-  type StoreBench,
+  type StoreFixture,
   take,
-} from "./store-bench.ts";
+} from "./store-fixture.ts";
 
-export function describeWatches(bench: () => StoreBench): void {
+export function describeWatches(fixture: () => StoreFixture): void {
   describe("watch", () => {
     test("delivers changes as they happen, with previous values", async () => {
-      const { store, watch } = bench();
+      const { store, watch } = fixture();
       const events = take(watch("/p/", { fromRevision: 2 }), 3);
       await created(store, "/p/a", "1");
       await created(store, "/other", "x");
@@ -26,23 +26,23 @@ export function describeWatches(bench: () => StoreBench): void {
       ]);
     });
 
-    test("replays the past from a revision, then goes on live without gap or repeat", async () => {
-      const { store, watch } = bench();
+    test("replays history from a revision, then continues live without gaps or duplicates", async () => {
+      const { store, watch } = fixture();
       for (const i of range(30)) await created(store, `/p/${i}`, "v");
       const events = take(watch("/p/", { fromRevision: 10 }), 52);
       for (const i of range(30)) await created(store, `/p/x${i}`, "v");
       expect((await events).map((event) => event.revision)).toEqual(range(52).map((i) => i + 10));
     });
 
-    test("a watch from a revision that is still ahead waits for it", async () => {
-      const { store, watch } = bench();
+    test("a watch from a future revision waits for it", async () => {
+      const { store, watch } = fixture();
       const events = take(watch("/", { fromRevision: 4 }), 1);
       for (const i of range(3)) await created(store, `/${i}`, "v");
       expect((await events).map(describeEvent)).toEqual(["4 put /2=v"]);
     });
 
     test("a recreated key has no previous value", async () => {
-      const { store, watch } = bench();
+      const { store, watch } = fixture();
       await created(store, "/a", "1");
       await store.delete("/a", { ifRevision: 2 });
       await created(store, "/a", "2");
@@ -50,8 +50,8 @@ export function describeWatches(bench: () => StoreBench): void {
       expect(events.map(describeEvent)).toEqual(["2 put /a=1", "3 delete /a was 1@2", "4 put /a=2"]);
     });
 
-    test("many watchers all see every event of their prefix in order", async () => {
-      const { store, watch } = bench();
+    test("each of many watchers receives every event of its prefix in order", async () => {
+      const { store, watch } = fixture();
       const all = range(20).map((i) => take(watch(`/${i % 2}/`, { fromRevision: 2 }), 25));
       for (const i of range(50)) await created(store, `/${i % 2}/${i}`, "v");
       for (const [i, events] of (await Promise.all(all)).entries()) {
@@ -59,8 +59,8 @@ export function describeWatches(bench: () => StoreBench): void {
       }
     });
 
-    test("ends quietly when its signal aborts, also when it aborted before", async () => {
-      const { store } = bench();
+    test("ends without an error when its signal is aborted, even before the start", async () => {
+      const { store } = fixture();
       const own = new AbortController();
       const events = store.watch("/", { fromRevision: 2, signal: own.signal })[Symbol.asyncIterator]();
       await created(store, "/a", "1");
@@ -72,7 +72,7 @@ export function describeWatches(bench: () => StoreBench): void {
     });
 
     test("leaving the loop stops the watch", async () => {
-      const { store, watch } = bench();
+      const { store, watch } = fixture();
       await created(store, "/a", "1");
       for await (const event of watch("/", { fromRevision: 2 })) {
         expect(describeEvent(event)).toBe("2 put /a=1");
@@ -80,13 +80,13 @@ export function describeWatches(bench: () => StoreBench): void {
       }
     });
 
-    test("a reader that falls too far behind is told, and never skips an event before that", async () => {
-      const { store, watch } = bench();
+    test("fails with slowWatcher when the reader falls too far behind, without skipping events before that", async () => {
+      const { store, watch } = fixture();
       const iterator = watch("/p/", { fromRevision: 2, maxBuffered: 50 })[Symbol.asyncIterator]();
       const first = iterator.next();
       await created(store, "/p/first", "v");
       await first;
-      // Enough bytes that no socket buffer between here and a remote backend can hide the slowness.
+      // Enough data to exceed all socket buffers between the test and a remote backend.
       const value = Buffer.alloc(64 * 1_024);
       for (const batch of range(20)) {
         await Promise.all(range(30).map((i) => store.create(`/p/${batch}-${i}`, value)));
@@ -100,8 +100,8 @@ export function describeWatches(bench: () => StoreBench): void {
       expect(seen.length).toBeLessThan(600);
     });
 
-    test("close ends it with a clear error", async () => {
-      const { store, watch } = bench();
+    test("fails with closed when the store is closed", async () => {
+      const { store, watch } = fixture();
       const events = watch("/", { fromRevision: 2 })[Symbol.asyncIterator]();
       await created(store, "/a", "1");
       await events.next();

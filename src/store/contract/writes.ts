@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { maxValueBytes } from "../store.ts";
-import { bytes, created, expectCode, range, type StoreBench } from "./store-bench.ts";
+import { bytes, created, expectCode, range, type StoreFixture } from "./store-fixture.ts";
 
-export function describeWrites(bench: () => StoreBench): void {
+export function describeWrites(fixture: () => StoreFixture): void {
   describe("writes", () => {
     test("an empty store is at revision 1 and each write takes the next revision", async () => {
-      const { store } = bench();
+      const { store } = fixture();
       expect(await store.currentRevision()).toBe(1);
       const a = await created(store, "/a", "1");
       const b = await created(store, "/b", "1");
@@ -17,8 +17,8 @@ export function describeWrites(bench: () => StoreBench): void {
       expect(await store.currentRevision()).toBe(5);
     });
 
-    test("create of a present key answers with what is there and takes no revision", async () => {
-      const { store } = bench();
+    test("create of an existing key returns the current entry and takes no revision", async () => {
+      const { store } = fixture();
       await created(store, "/a", "1");
       const again = await store.create("/a", bytes("2"));
       expect(again).toEqual({ kind: "exists", current: { key: "/a", value: bytes("1"), revision: 2 } });
@@ -26,14 +26,14 @@ export function describeWrites(bench: () => StoreBench): void {
     });
 
     test("create after delete succeeds", async () => {
-      const { store } = bench();
+      const { store } = fixture();
       const revision = await created(store, "/a", "1");
       await store.delete("/a", { ifRevision: revision });
       expect(await store.create("/a", bytes("2"))).toEqual({ kind: "created", revision: 4 });
     });
 
-    test("update and delete answer with the entry they replaced", async () => {
-      const { store } = bench();
+    test("update and delete return the replaced entry", async () => {
+      const { store } = fixture();
       const revision = await created(store, "/a", "1");
       const updated = await store.update("/a", bytes("2"), { ifRevision: revision });
       expect(updated).toMatchObject({ previous: { key: "/a", value: bytes("1"), revision: 2 } });
@@ -41,8 +41,8 @@ export function describeWrites(bench: () => StoreBench): void {
       expect(deleted).toMatchObject({ previous: { key: "/a", value: bytes("2"), revision: 3 } });
     });
 
-    test("update and delete at another revision answer conflict with the current entry", async () => {
-      const { store } = bench();
+    test("update and delete at another revision return a conflict with the current entry", async () => {
+      const { store } = fixture();
       const revision = await created(store, "/a", "1");
       await store.update("/a", bytes("2"), { ifRevision: revision });
       const current = { key: "/a", value: bytes("2"), revision: 3 };
@@ -54,15 +54,15 @@ export function describeWrites(bench: () => StoreBench): void {
       expect(await store.currentRevision()).toBe(3);
     });
 
-    test("update and delete of a missing key answer conflict with nothing", async () => {
-      const { store } = bench();
+    test("update and delete of a missing key return a conflict without an entry", async () => {
+      const { store } = fixture();
       const conflict = { kind: "conflict", current: undefined };
       expect(await store.update("/a", bytes("1"), { ifRevision: 1 })).toEqual(conflict);
       expect(await store.delete("/a", { ifRevision: 1 })).toEqual(conflict);
     });
 
-    test("of many concurrent updates from one revision exactly one wins", async () => {
-      const { store } = bench();
+    test("exactly one of many concurrent updates at one revision succeeds", async () => {
+      const { store } = fixture();
       const revision = await created(store, "/a", "0");
       const results = await Promise.all(
         range(20).map((i) => store.update("/a", bytes(`${i}`), { ifRevision: revision })),
@@ -71,13 +71,13 @@ export function describeWrites(bench: () => StoreBench): void {
     });
 
     test("concurrent creates take distinct, contiguous revisions", async () => {
-      const { store } = bench();
+      const { store } = fixture();
       const revisions = await Promise.all(range(50).map((i) => created(store, `/k${i}`, "v")));
       expect([...revisions].sort((a, b) => a - b)).toEqual(range(50).map((i) => i + 2));
     });
 
-    test("values are bytes: empty, binary and large ones come back as they were", async () => {
-      const { store } = bench();
+    test("stores empty, binary and large values unchanged", async () => {
+      const { store } = fixture();
       const binary = Buffer.from(range(256));
       const large = Buffer.alloc(maxValueBytes, 7);
       await store.create("/empty", Buffer.alloc(0));
@@ -94,13 +94,13 @@ export function describeWrites(bench: () => StoreBench): void {
       { fault: "not ASCII", key: "/ä" },
       { fault: "with a NUL", key: "/\u0000" },
       { fault: "too long", key: `/${"k".repeat(1_024)}` },
-    ])("a key that is $fault is refused", async ({ key }) => {
-      const { store } = bench();
+    ])("a key that is $fault is rejected", async ({ key }) => {
+      const { store } = fixture();
       await expectCode("invalidKey", () => store.create(key, bytes("1")));
     });
 
-    test("a value over the limit is refused", async () => {
-      const { store } = bench();
+    test("a value over the limit is rejected", async () => {
+      const { store } = fixture();
       await expectCode("valueTooLarge", () => store.create("/a", Buffer.alloc(maxValueBytes + 1)));
     });
   });

@@ -1,6 +1,12 @@
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
-import { describeAway, fromEtcdAnswer, isAway, nobodyAnswers, outcomeUnknown } from "./etcd-error.ts";
+import {
+  allMembersUnavailable,
+  describeFailure,
+  fromEtcdError,
+  isUnavailable,
+  outcomeUnknown,
+} from "./etcd-error.ts";
 
 function grpcError(code: status, details: string): ServiceError {
   return Object.assign(new Error(details), { code, details, metadata: new Metadata() });
@@ -17,11 +23,11 @@ test.each([
   [status.PERMISSION_DENIED, "etcdserver: permission denied", "unavailable"],
 ])("%s %s is %s", (code, details, expected) => {
   const error = grpcError(code, details);
-  expect(isAway(error)).toBe(false);
-  expect(fromEtcdAnswer(error, "http://a:1")).toMatchObject({
+  expect(isUnavailable(error)).toBe(false);
+  expect(fromEtcdError(error, "http://a:1")).toMatchObject({
     name: "StoreError",
     code: expected,
-    message: `etcd at http://a:1 answered: ${details}`,
+    message: `etcd at http://a:1 failed: ${details}`,
     cause: error,
   });
 });
@@ -39,13 +45,13 @@ test.each([
   [
     "No connection established. Last error: 80CC:error:0A000412:SSL routines:read_bytes:sslv3 alert bad certificate" +
       ":../rec_layer_s3.c:1601:SSL alert number 42\n (2026-11-15T21:43:41.897Z). Resolution note: ",
-    "it does not accept our client certificate, or the lack of one (sslv3 alert bad certificate)",
+    "it rejects our client certificate, or requires one (sslv3 alert bad certificate)",
   ],
-])("%j is told as %j", (details, told) => {
-  expect(describeAway(details)).toBe(told);
+])("%j is reported as %j", (details, expected) => {
+  expect(describeFailure(details)).toBe(expected);
 });
 
-test("when nobody answers, each member is named with its reason", () => {
+test("lists each member with its error when all are unavailable", () => {
   const refused = grpcError(status.UNAVAILABLE, "refused");
   const silent = grpcError(status.DEADLINE_EXCEEDED, "silent");
   const failures = new Map([
@@ -53,12 +59,12 @@ test("when nobody answers, each member is named with its reason", () => {
     ["http://b:2", silent],
   ]);
   const message = "etcd is unavailable: http://a:1: refused; http://b:2: silent";
-  expect(nobodyAnswers(failures)).toMatchObject({ code: "unavailable", message, cause: silent });
+  expect(allMembersUnavailable(failures)).toMatchObject({ code: "unavailable", message, cause: silent });
 });
 
-test("a write without an answer is in doubt", () => {
+test("reports an unknown outcome for a write without a response", () => {
   expect(outcomeUnknown(grpcError(status.UNAVAILABLE, "read ECONNRESET"), "http://a:1")).toMatchObject({
     code: "unavailable",
-    message: "etcd at http://a:1 failed, so the write may or may not have happened: read ECONNRESET",
+    message: "etcd at http://a:1 failed; the write may or may not have been applied: read ECONNRESET",
   });
 });

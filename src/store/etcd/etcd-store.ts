@@ -1,40 +1,49 @@
 import { setMaxListeners } from "node:events";
 import type { MethodDefinition } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import type { ListPage, Store } from "../store.ts";
-import { checkKey, checkValue, isStoreError, storeClosed } from "../store-error.ts";
-import type { EtcdTls } from "./channel.ts";
-import { createEtcdEndpoint } from "./endpoint.ts";
+import { checkKey, checkValue, type Entry, type ListPage, type Store } from "../store.ts";
+import { isStoreError, storeClosed } from "../store-error.ts";
+import { createEtcdEndpoint, type EtcdTls } from "./endpoint.ts";
 import { expectPart } from "./etcd-error.ts";
 import { type CallKind, createEtcdFailover } from "./failover.ts";
-import { KVService, type RangeRequest, type TxnRequest } from "./generated/etcd.ts";
-import { createEtcdKeys } from "./keys.ts";
-import { createTxn, deleteTxn, readTxnOutcome, type TxnOutcome, updateTxn } from "./txn.ts";
+import {
+  type Compare,
+  Compare_CompareResult as CompareResult,
+  Compare_CompareTarget as CompareTarget,
+  type KeyValue,
+  KVService,
+  type RangeRequest,
+  type RequestOp,
+  type ResponseOp,
+  type TxnRequest,
+  type TxnResponse,
+} from "./generated/etcd.ts";
+import { createEtcdKeys, type EtcdKeys } from "./keys.ts";
 import { createEtcdWatches } from "./watches.ts";
 
 export interface EtcdStoreOptions {
-  /** Members of one etcd cluster, such as `https://10.0.0.1:2379`. One is enough; the others are for when it fails. */
+  /** Members of one etcd cluster, such as `https://10.0.0.1:2379`. One is used at a time; the others are for failover. */
   endpoints: readonly string[];
-  /** Put before every key. */
+  /** Prefix of all keys. */
   keyPrefix?: string;
-  /** For `https` endpoints. */
+  /** TLS settings of `https` endpoints. */
   tls?: EtcdTls;
-  /** How long a call may take, including its attempts while no member answers. */
+  /** Timeout of a call, including retries. */
   timeoutMs?: number;
   clock?: Clock;
 }
 
 const defaultTimeoutMs = 10_000;
-/** A member that takes longer to connect is passed over. */
+/** Timeout for connecting to one member. */
 const maxConnectMs = 3_000;
-const onlyTheKey = Buffer.alloc(0);
+const singleKey = Buffer.alloc(0);
 
-/** A store in an etcd cluster of 3.4 or newer, shared by any number of processes. It connects with its first call. */
+/** Creates a store in an etcd cluster (3.4 or newer), shared by any number of processes. Connects on the first call. */
 export function createEtcdStore(options: EtcdStoreOptions): Store {
   const { tls = {}, timeoutMs = defaultTimeoutMs, clock = systemClock } = options;
   const closing = new AbortController();
   const { signal } = closing;
-  // Every call under way listens to it.
+  // Every call in progress adds a listener.
   setMaxListeners(0, signal);
   const connectTimeoutMs = Math.min(timeoutMs, maxConnectMs);
   const endpoints = options.endpoints.map((url) =>
@@ -52,7 +61,7 @@ export function createEtcdStore(options: EtcdStoreOptions): Store {
 
   async function read(wanted: Partial<RangeRequest> & { key: Buffer }): Promise<ListPage> {
     if (closed) throw storeClosed();
-    const { key, rangeEnd = onlyTheKey, limit = 0, revision: atRevision = 0, countOnly = false } = wanted;
+    const { key, rangeEnd = singleKey, limit = 0, revision: atRevision = 0, countOnly = false } = wanted;
     const request = { key, rangeEnd, limit, revision: atRevision, countOnly };
     const response = await call("repeatable", KVService.range, request);
     const { revision } = expectPart(response.header, "a revision");
@@ -121,7 +130,7 @@ export function createEtcdStore(options: EtcdStoreOptions): Store {
       try {
         await call("repeatable", KVService.compact, { revision });
       } catch (error) {
-        // It is compacted already, perhaps by another process.
+        // Already compacted, perhaps by another process.
         if (!isStoreError(error, "compacted")) throw error;
       }
     },
@@ -138,4 +147,68 @@ export function createEtcdStore(options: EtcdStoreOptions): Store {
       await watches.ended();
     },
   };
+}
+
+// Compare-and-set as etcd transactions. A transaction whose comparison fails reads the key, to return the current entry.
+
+export function createTxn(key: Buffer, value: Buffer): TxnRequest {
+  return {
+    compare: [compareRevision(key, CompareResult.EQUAL, 0)],
+    success: [put(key, value)],
+    failure: [read(key)],
+  };
+}
+
+export function updateTxn(key: Buffer, value: Buffer, ifRevision: number): TxnRequest {
+  return { compare: presentAt(key, ifRevision), success: [put(key, value)], failure: [read(key)] };
+}
+
+export function deleteTxn(key: Buffer, ifRevision: number): TxnRequest {
+  const remove: RequestOp = { request: { $case: "requestDeleteRange", value: { key, prevKv: true } } };
+  return { compare: presentAt(key, ifRevision), success: [remove], failure: [read(key)] };
+}
+
+export type TxnOutcome =
+  | { readonly kind: "won"; readonly revision: number; readonly previous: Entry | undefined }
+  | { readonly kind: "lost"; readonly current: Entry | undefined };
+
+export function readTxnOutcome(response: TxnResponse, keys: EtcdKeys): TxnOutcome {
+  const [kv] = response.responses.map(keyValueOf);
+  const entry = kv && keys.toEntry(kv);
+  if (!response.succeeded) return { kind: "lost", current: entry };
+  return { kind: "won", revision: expectPart(response.header, "a revision").revision, previous: entry };
+}
+
+/** etcd reports revision 0 for a missing key, so an `ifRevision` of 0 alone would match it. */
+function presentAt(key: Buffer, revision: number): Compare[] {
+  return [
+    compareRevision(key, CompareResult.EQUAL, revision),
+    compareRevision(key, CompareResult.GREATER, 0),
+  ];
+}
+
+function compareRevision(key: Buffer, result: CompareResult, value: number): Compare {
+  return { key, target: CompareTarget.MOD, result, targetUnion: { $case: "modRevision", value } };
+}
+
+function put(key: Buffer, value: Buffer): RequestOp {
+  return { request: { $case: "requestPut", value: { key, value, prevKv: true } } };
+}
+
+function read(key: Buffer): RequestOp {
+  const rangeEnd = Buffer.alloc(0);
+  return {
+    request: { $case: "requestRange", value: { key, rangeEnd, limit: 0, revision: 0, countOnly: false } },
+  };
+}
+
+function keyValueOf({ response }: ResponseOp): KeyValue | undefined {
+  switch (response?.$case) {
+    case "responseRange":
+      return response.value.kvs[0];
+    case "responsePut":
+      return response.value.prevKv;
+    case "responseDeleteRange":
+      return response.value.prevKvs[0];
+  }
 }

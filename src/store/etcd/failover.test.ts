@@ -27,47 +27,50 @@ function member(url: string): Member {
     url,
     up: true,
     async connect() {
-      if (!this.up) return away(`${url} is down`);
+      if (!this.up) return unavailable(`${url} is down`);
     },
   };
 }
 
-function away(details: string, code = status.UNAVAILABLE): ServiceError {
+function unavailable(details: string, code = status.UNAVAILABLE): ServiceError {
   return Object.assign(new Error(details), { code, details, metadata: new Metadata() });
 }
 
 const failover = (...members: Member[]) =>
   createEtcdFailover(members, { timeoutMs: 1_000, clock, signal: abort.signal });
 
-/** A call that fails as often as there are errors, and logs when it was made where. */
+/** Call that fails with the given errors in turn, and logs its time and member. */
 function attempts(errors: unknown[]) {
   return async ({ url }: Member): Promise<string> => {
     log.push(`${clock.now()} ${url}`);
     const error = errors.shift();
     if (error) throw error;
-    return `answer of ${url}`;
+    return `response of ${url}`;
   };
 }
 
 describe("call", () => {
-  test("stays with one member while that answers", async () => {
+  test("uses one member while it responds", async () => {
     const members = failover(a, b);
-    for (const _call of [1, 2]) expect(await members.call("once", attempts([]))).toBe("answer of a");
+    for (const _call of [1, 2]) expect(await members.call("once", attempts([]))).toBe("response of a");
   });
 
-  test("a repeatable call goes on to the next member, after growing pauses", async () => {
-    const answer = failover(a, b).call("repeatable", attempts([away("1"), away("2"), away("3")]));
+  test("retries a repeatable call on the next member, with increasing delays", async () => {
+    const response = failover(a, b).call(
+      "repeatable",
+      attempts([unavailable("1"), unavailable("2"), unavailable("3")]),
+    );
     await clock.advance(1_000);
-    expect(await answer).toBe("answer of b");
+    expect(await response).toBe("response of b");
     expect(log).toEqual(["0 a", "20 b", "60 a", "140 b"]);
   });
 
-  test("a repeatable call gives up in time and says what it heard of each member", async () => {
-    const answer = failover(a, b).call(
+  test("a repeatable call times out with the last error of each member", async () => {
+    const response = failover(a, b).call(
       "repeatable",
-      attempts([1, 2, 3, 4, 5, 6, 7].map((i) => away(`reason ${i}`))),
+      attempts([1, 2, 3, 4, 5, 6, 7].map((i) => unavailable(`reason ${i}`))),
     );
-    const outcome = expect(answer).rejects.toMatchObject({
+    const outcome = expect(response).rejects.toMatchObject({
       code: "unavailable",
       message: "etcd is unavailable: a: reason 5; b: reason 6",
     });
@@ -76,41 +79,43 @@ describe("call", () => {
     expect(log.at(-1)).toBe("620 b");
   });
 
-  test("a call that must happen once is not made again, and the next call goes elsewhere", async () => {
+  test("does not retry a call of kind once; the next call uses the next member", async () => {
     const members = failover(a, b);
-    await expect(members.call("once", attempts([away("reset", status.INTERNAL)]))).rejects.toMatchObject({
+    await expect(
+      members.call("once", attempts([unavailable("reset", status.INTERNAL)])),
+    ).rejects.toMatchObject({
       code: "unavailable",
-      message: "etcd at a failed, so the write may or may not have happened: reset",
+      message: "etcd at a failed; the write may or may not have been applied: reset",
     });
-    expect(await members.call("once", attempts([]))).toBe("answer of b");
+    expect(await members.call("once", attempts([]))).toBe("response of b");
   });
 
-  test("a call that must happen once waits for a connection", async () => {
+  test("a call of kind once waits for a connection", async () => {
     a.up = false;
-    const answer = failover(a).call("once", attempts([]));
+    const response = failover(a).call("once", attempts([]));
     await clock.advance(100);
     a.up = true;
     await clock.advance(100);
-    expect(await answer).toBe("answer of a");
+    expect(await response).toBe("response of a");
     expect(log).toEqual(["140 a"]);
   });
 
-  test("an answer that is a refusal is not asked for again", async () => {
-    const refusal = away("etcdserver: mvcc: database space exceeded", status.RESOURCE_EXHAUSTED);
+  test("does not retry an error response", async () => {
+    const refusal = unavailable("etcdserver: mvcc: database space exceeded", status.RESOURCE_EXHAUSTED);
     await expect(failover(a, b).call("repeatable", attempts([refusal]))).rejects.toMatchObject({
       code: "noSpace",
     });
     expect(log).toEqual(["0 a"]);
   });
 
-  test("many calls that fail together move on by one member", async () => {
+  test("concurrent failures switch by one member", async () => {
     const members = failover(a, b, member("c"));
-    const calls = [1, 2, 3].map(() => members.call("repeatable", attempts([away("gone")])));
+    const calls = [1, 2, 3].map(() => members.call("repeatable", attempts([unavailable("gone")])));
     await clock.advance(100);
-    expect(await Promise.all(calls)).toEqual(["answer of b", "answer of b", "answer of b"]);
+    expect(await Promise.all(calls)).toEqual(["response of b", "response of b", "response of b"]);
   });
 
-  test("an abort ends the wait with its reason", async () => {
+  test("aborting ends the delay with the signal's reason", async () => {
     a.up = false;
     const outcome = expect(failover(a).call("repeatable", attempts([]))).rejects.toThrow("stopped");
     await clock.advance(10);
@@ -118,17 +123,17 @@ describe("call", () => {
     await outcome;
   });
 
-  test("needs a member", () => {
+  test("requires a member", () => {
     expect(() => failover()).toThrow("at least one endpoint");
   });
 });
 
 describe("keepRunning", () => {
-  test("starts the session again whenever it ends, on the next member, until the signal aborts", async () => {
+  test("restarts the session on the next member whenever it ends, until the signal aborts", async () => {
     b.up = false;
     const running = failover(a, b).keepRunning(async (endpoint) => {
       log.push(`${clock.now()} ${endpoint.url}`);
-      if (log.length < 3) throw away("broken");
+      if (log.length < 3) throw unavailable("broken");
     });
     const outcome = expect(running).rejects.toThrow("stopped");
     await clock.advance(1_000);
@@ -137,7 +142,7 @@ describe("keepRunning", () => {
     await outcome;
   });
 
-  test("a failure that is not the network's ends it", async () => {
+  test("fails with errors that are not connection failures", async () => {
     const running = failover(a).keepRunning(() => Promise.reject(new Error("a bug")));
     await expect(running).rejects.toThrow("a bug");
   });

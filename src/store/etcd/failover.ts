@@ -2,7 +2,7 @@ import type { ServiceError } from "@grpc/grpc-js";
 import { type BackoffState, backOff } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
-import { fromEtcdAnswer, isAway, nobodyAnswers, outcomeUnknown } from "./etcd-error.ts";
+import { allMembersUnavailable, fromEtcdError, isUnavailable, outcomeUnknown } from "./etcd-error.ts";
 
 interface Endpoint {
   readonly url: string;
@@ -10,16 +10,16 @@ interface Endpoint {
 }
 
 /**
- * What may be made again when it got no answer, and what may not. Both wait for a connection; what must happen once
- * is not sent again after that, because it may have happened.
+ * Whether a call may be retried when its outcome is unknown. Both kinds wait for a connection; a call of kind `once` is
+ * not sent again, because it may have been applied.
  */
 export type CallKind = "repeatable" | "once";
 
-/** Which member to talk to, and how long to try: all calls go to one member until it fails, then to the next. */
+/** Failover between members: all calls go to one member until it fails, then to the next. */
 export interface EtcdFailover<E> {
-  /** Makes a call within the time allowed. */
+  /** Runs a call with a timeout. */
   call<T>(kind: CallKind, attempt: (endpoint: E, timeoutMs: number) => Promise<T>): Promise<T>;
-  /** Runs the session, and again on the next member whenever it ends, until the signal aborts. */
+  /** Runs the session, and restarts it on the next member whenever it ends, until the signal aborts. */
   keepRunning(session: (endpoint: E) => Promise<void>): Promise<never>;
 }
 
@@ -31,41 +31,41 @@ export function createEtcdFailover<E extends Endpoint>(
 ): EtcdFailover<E> {
   const { timeoutMs, clock, signal } = options;
   const [first] = endpoints;
-  if (!first) throw new Error("etcd needs at least one endpoint");
+  if (!first) throw new Error("etcd requires at least one endpoint");
   let current = first;
 
-  function leave(endpoint: E): void {
-    // Of many calls that fail on one member only the first moves on; together they would skip members.
+  function switchFrom(endpoint: E): void {
+    // Only the first of several concurrent failures on one member switches; otherwise members would be skipped.
     if (endpoint === current)
       current = endpoints[(endpoints.indexOf(endpoint) + 1) % endpoints.length] ?? endpoint;
   }
 
-  /** The attempts of one call, or of one session after the other. */
+  /** Attempts of one call, or of consecutive sessions. */
   function createAttempts(deadline: number) {
     const failures = new Map<string, ServiceError>();
     let backoff: BackoffState | undefined;
 
-    /** Moves on to the next member after a pause that grows, or throws when the time is up. */
-    async function moveOn(endpoint: E, error?: ServiceError): Promise<void> {
+    /** Switches to the next member after an increasing delay, or throws when the deadline is exceeded. */
+    async function tryNext(endpoint: E, error?: ServiceError): Promise<void> {
       if (error) failures.set(endpoint.url, error);
-      leave(endpoint);
+      switchFrom(endpoint);
       backoff = backOff(policy, backoff, clock.now());
-      if (clock.now() + backoff.delayMs >= deadline) throw nobodyAnswers(failures);
+      if (clock.now() + backoff.delayMs >= deadline) throw allMembersUnavailable(failures);
       await clock.sleep(backoff.delayMs, signal);
     }
 
-    /** A member that answers. */
+    /** Returns a member that responds. */
     async function connect(): Promise<E> {
       for (;;) {
         signal.throwIfAborted();
         const endpoint = current;
         const error = await endpoint.connect();
         if (!error) return endpoint;
-        await moveOn(endpoint, error);
+        await tryNext(endpoint, error);
       }
     }
 
-    return { connect, moveOn };
+    return { connect, tryNext };
   }
 
   return {
@@ -77,12 +77,12 @@ export function createEtcdFailover<E extends Endpoint>(
         try {
           return await attempt(endpoint, deadline - clock.now());
         } catch (error) {
-          if (!isAway(error)) throw isGrpcError(error) ? fromEtcdAnswer(error, endpoint.url) : error;
+          if (!isUnavailable(error)) throw isGrpcError(error) ? fromEtcdError(error, endpoint.url) : error;
           if (kind === "once") {
-            leave(endpoint);
+            switchFrom(endpoint);
             throw outcomeUnknown(error, endpoint.url);
           }
-          await attempts.moveOn(endpoint, error);
+          await attempts.tryNext(endpoint, error);
         }
       }
     },
@@ -94,9 +94,9 @@ export function createEtcdFailover<E extends Endpoint>(
         try {
           await session(endpoint);
         } catch (error) {
-          if (!isAway(error)) throw error;
+          if (!isUnavailable(error)) throw error;
         }
-        await attempts.moveOn(endpoint);
+        await attempts.tryNext(endpoint);
       }
     },
   };

@@ -4,7 +4,7 @@ import { createEtcdKeys } from "./keys.ts";
 const cases = [
   { name: "the keys of a prefix", keyPrefix: "", prefix: "/p/", key: "/p/", end: "/p0" },
   {
-    name: "behind a key of the prefix",
+    name: "after a key of the prefix",
     keyPrefix: "",
     prefix: "/p/",
     after: "/p/a",
@@ -12,7 +12,7 @@ const cases = [
     end: "/p0",
   },
   {
-    name: "behind a key before the prefix",
+    name: "after a key before the prefix",
     keyPrefix: "",
     prefix: "/p/",
     after: "/a",
@@ -21,10 +21,16 @@ const cases = [
   },
   { name: "a prefix that ends in the last character", keyPrefix: "", prefix: "/~", key: "/~", end: "/\x7f" },
   { name: "all keys", keyPrefix: "", prefix: "", key: "\0", end: "\0" },
-  { name: "all keys behind one", keyPrefix: "", prefix: "", after: "/a", key: "/a\0", end: "\0" },
-  { name: "all keys of a store of its own", keyPrefix: "/ours", prefix: "", key: "/ours", end: "/ourt" },
+  { name: "all keys after one", keyPrefix: "", prefix: "", after: "/a", key: "/a\0", end: "\0" },
   {
-    name: "within a store of its own",
+    name: "all keys of a store with a key prefix",
+    keyPrefix: "/ours",
+    prefix: "",
+    key: "/ours",
+    end: "/ourt",
+  },
+  {
+    name: "within a store with a key prefix",
     keyPrefix: "/ours",
     prefix: "/p",
     after: "/pa",
@@ -38,7 +44,7 @@ test.each(cases)("range: $name", ({ keyPrefix, prefix, after, key, end }) => {
   expect([range.key.toString(), range.rangeEnd.toString()]).toEqual([key, end]);
 });
 
-test("entries come back under our keys", () => {
+test("entries have keys without the prefix", () => {
   const keys = createEtcdKeys("/ours");
   const value = Buffer.from("v");
   const kv = { key: keys.toEtcd("/a"), value, createRevision: 2, modRevision: 5 };

@@ -1,11 +1,11 @@
 import type { Entry } from "../store.ts";
 import type { KeyValue } from "./generated/etcd.ts";
 
-/** Our keys inside etcd's: each one behind a prefix, so that one etcd can serve several stores. */
+/** Maps store keys to etcd keys with a prefix, so that one etcd can serve several stores. */
 export interface EtcdKeys {
   toEtcd(key: string): Buffer;
   toEntry(kv: KeyValue): Entry;
-  /** All keys that start with `prefix`, or those of them behind `after`. */
+  /** Range of all keys that start with `prefix`, or of those after `after`. */
   range(prefix: string, after?: string): KeyRange;
 }
 
@@ -14,7 +14,7 @@ interface KeyRange {
   rangeEnd: Buffer;
 }
 
-/** As a start the first of all keys, as an end the end of them. */
+/** In etcd a single zero byte means the first key as start, and no limit as end. */
 const zero = Buffer.of(0);
 
 export function createEtcdKeys(keyPrefix: string): EtcdKeys {
@@ -35,7 +35,7 @@ export function createEtcdKeys(keyPrefix: string): EtcdKeys {
   };
 }
 
-/** The first key behind all those that start with `prefix`. In UTF-8 no byte is the highest, so each has a next. */
+/** First key after all keys with the prefix. UTF-8 has no byte 0xff, so incrementing the last byte cannot overflow. */
 function endOf(prefix: Buffer): Buffer {
   const last = prefix.at(-1);
   return last === undefined ? zero : Buffer.concat([prefix.subarray(0, -1), Buffer.of(last + 1)]);

@@ -3,12 +3,12 @@ import { readdirSync, renameSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../../../test/support/temporary-folder.ts";
+import { temporaryFolder } from "../../../test/support/files/temporary-folder.ts";
 import { claimDirectory } from "./claim-directory.ts";
 
 const directory = temporaryFolder();
 
-test("a directory has one owner at a time", async () => {
+test("allows one owner at a time", async () => {
   const claim = await claimDirectory(directory);
   await expect(claimDirectory(directory)).rejects.toMatchObject({
     code: "inUse",
@@ -19,7 +19,7 @@ test("a directory has one owner at a time", async () => {
   await (await claimDirectory(directory)).release();
 });
 
-test("of many who come at once at most one gets it", async () => {
+test("at most one of many concurrent claims succeeds", async () => {
   for (let round = 0; round < 5; round++) {
     const results = await Promise.allSettled(Array.from({ length: 6 }, () => claimDirectory(directory)));
     const claims = results.filter((result) => result.status === "fulfilled");
@@ -28,7 +28,7 @@ test("of many who come at once at most one gets it", async () => {
   }
 });
 
-test("what a killed owner left is removed, whoever has its pid now", async () => {
+test("removes the socket of a killed owner, even if its pid was reused", async () => {
   const left = join(directory, `owner-${process.pid}-0a1b.sock`);
   await leaveDeadSocket(left);
   expect(readdirSync(directory)).toHaveLength(1);
@@ -38,11 +38,11 @@ test("what a killed owner left is removed, whoever has its pid now", async () =>
   expect(readdirSync(directory)).toEqual([]);
 });
 
-/** A socket file that nobody listens on, as SIGKILL leaves one. */
+/** Creates a socket file without a listener, as after SIGKILL. */
 async function leaveDeadSocket(path: string): Promise<void> {
   const server = createServer().listen(`${path}.alive`);
   await once(server, "listening");
-  // Under its new name it outlives the end of its server.
+  // Under the new name it is not removed when its server closes.
   renameSync(`${path}.alive`, path);
   await once(server.close(), "close");
 }

@@ -6,12 +6,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { StoreError } from "../store-error.ts";
 
 /**
- * One process at a time in a directory. The claim is a unix socket in it that its process listens on: whoever
- * can connect to it knows the owner to live, and the kernel ends it with its process, however that ends. Unlike
- * a pid in a file it cannot be mistaken after pid reuse, a reboot, or from within another container.
+ * Exclusive use of a directory by one process. The claim is a unix socket in the directory on which its owner listens: a
+ * successful connection proves that the owner is alive, and the kernel closes the socket when the process ends. Unlike a
+ * pid file, it is reliable after pid reuse, a reboot, and from within another container.
  *
- * Everyone first listens under a name of their own and then looks for others, so that of two who come at
- * the same time at least one sees the other.
+ * A process first listens under a unique name and then looks for others, so that of two concurrent processes at least one
+ * sees the other.
  */
 export interface DirectoryClaim {
   release(): Promise<void>;
@@ -26,7 +26,7 @@ export function isClaimFile(name: string): boolean {
 
 export async function claimDirectory(directory: string): Promise<DirectoryClaim> {
   const handle = openSync(directory, "r");
-  // The address of a socket holds 107 bytes; where the path is longer, the open directory stands for it.
+  // A socket address is limited to 107 bytes; for longer paths the open directory is used.
   const path = (name: string) =>
     Buffer.byteLength(directory) < 64 ? join(directory, name) : `/proc/self/fd/${handle}/${name}`;
   try {
@@ -47,7 +47,7 @@ export async function claimDirectory(directory: string): Promise<DirectoryClaim>
       }
       await close(server);
       if (attempt === attempts) throw inUse(directory, other);
-      // Two who saw each other have both withdrawn: the wait decides who is first to come back.
+      // Two processes that saw each other have both withdrawn; the random delay decides which one retries first.
       await delay(20 + Math.random() * 100);
     }
   } catch (error) {
@@ -56,7 +56,7 @@ export async function claimDirectory(directory: string): Promise<DirectoryClaim>
   }
 }
 
-/** The pid of another process that has claimed the directory. What dead processes left is removed on the way. */
+/** Returns the pid of another process that has claimed the directory. Removes the sockets of dead processes. */
 async function findOther(
   directory: string,
   { own, path }: { own: string; path(name: string): string },
@@ -78,7 +78,7 @@ function listen(path: string): Promise<Server> {
   });
 }
 
-/** Also removes the socket from the directory. */
+/** Closing also removes the socket from the directory. */
 function close(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
@@ -90,7 +90,7 @@ function isAlive(path: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    // Refused or gone: nobody listens. Anything else (no permission, a full backlog) leaves it possible.
+    // Refused or missing: no listener. Other errors (no permission, a full backlog) do not exclude one.
     socket.once("error", (error: NodeJS.ErrnoException) => {
       resolve(error.code !== "ECONNREFUSED" && error.code !== "ENOENT");
     });

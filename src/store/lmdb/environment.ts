@@ -1,8 +1,10 @@
+import { open } from "node:fs/promises";
 import type { Transaction } from "lmdb";
 import type { TableKeys, TableName } from "./format.ts";
 import { commitFailed, unreadable } from "./lmdb-error.ts";
-import { estimatePages, openRoom } from "./room.ts";
 import { openTables, type RowWrite } from "./tables.ts";
+import { readMetaPages } from "./verify/page-reader.ts";
+import { countFreePages } from "./verify/walk-tree.ts";
 
 interface RangeOptions<T extends TableName> {
   start: TableKeys[T];
@@ -10,7 +12,7 @@ interface RangeOptions<T extends TableName> {
   limit?: number;
 }
 
-/** A data file opened with LMDB: reads see what the last `write` to resolve has left. */
+/** Data file opened with LMDB. Reads see the state of the last resolved `write`. */
 export interface LmdbEnvironment {
   get<T extends TableName>(table: T, key: TableKeys[T]): Buffer | undefined;
   range<T extends TableName>(
@@ -18,8 +20,8 @@ export interface LmdbEnvironment {
     options: RangeOptions<T>,
   ): Iterable<{ key: TableKeys[T]; value: Buffer }>;
   /**
-   * All rows in one transaction, on disk when it resolves, not there when it rejects. One after the other.
-   * `onVisible` runs in the moment from which on reads see them.
+   * Writes all rows in one transaction: durable when it resolves, not applied when it rejects. Writes are serialized.
+   * `onVisible` is called at the moment when reads see the rows.
    */
   write(rows: readonly RowWrite[], onVisible?: () => void): Promise<void>;
   close(): Promise<void>;
@@ -27,9 +29,9 @@ export interface LmdbEnvironment {
 
 export async function openLmdbEnvironment(file: string): Promise<LmdbEnvironment> {
   let opened = openTables(file);
-  const room = await openRoom(file);
-  // Readers stay on the snapshot of the last write that was answered: LMDB's newest shows a write before it is on
-  // disk, and before the engine knows its revision.
+  const preallocation = await openPreallocation(file);
+  // Reads use the snapshot of the last confirmed write: LMDB's newest state shows a write before it is durable, and
+  // before the engine knows its revision.
   let snapshot: Transaction | undefined = opened.root.useReadTransaction();
   let lastWrite: Promise<void> = Promise.resolve();
 
@@ -50,7 +52,7 @@ export async function openLmdbEnvironment(file: string): Promise<LmdbEnvironment
 
   async function commit(rows: readonly RowWrite[], onVisible?: () => void): Promise<void> {
     try {
-      await room.ensure(estimatePages(rows));
+      await preallocation.ensure(estimatePages(rows));
       await opened.write(rows);
     } catch (error) {
       await recover();
@@ -59,12 +61,12 @@ export async function openLmdbEnvironment(file: string): Promise<LmdbEnvironment
     try {
       takeSnapshot();
     } catch {
-      // The rows are written all the same. The next read tries again.
+      // The rows are durable nevertheless. The next read takes a new snapshot.
     }
     onVisible?.();
   }
 
-  /** After a failed write of its meta page LMDB refuses every transaction, and lmdb never answers the next write. */
+  /** After a failed write of its meta page LMDB rejects every transaction, and the next write never settles. */
   async function recover(): Promise<void> {
     try {
       takeSnapshot();
@@ -79,22 +81,87 @@ export async function openLmdbEnvironment(file: string): Promise<LmdbEnvironment
     get: (table, key) => opened.tables[table].get(key, { transaction: readable() }),
     range: (table, options) => opened.tables[table].getRange({ ...options, transaction: readable() }),
     write(rows, onVisible) {
-      const mine = lastWrite.then(() => commit(rows, onVisible));
-      lastWrite = mine.catch(() => {});
-      return mine;
+      const result = lastWrite.then(() => commit(rows, onVisible));
+      lastWrite = result.catch(() => {});
+      return result;
     },
     async close() {
       await lastWrite;
       snapshot?.done();
       snapshot = undefined;
       await opened.root.close();
-      await room.close();
+      await preallocation.close();
     },
   };
 }
 
-/** lmdb says that a commit failed, and in a promise beside it why. */
+/** The lmdb package reports the cause of a failed commit in a separate promise. */
 async function causeOf(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !("commitError" in error)) return error;
   return Promise.resolve(error.commitError).catch((cause: unknown) => cause);
+}
+
+/**
+ * Extends the data file with zeros before LMDB needs the pages, so that a full disk is reported here as an ordinary
+ * error. When LMDB itself cannot write a page, the lmdb package writes past the end of a buffer and may crash the
+ * process. Commits into preallocated blocks are also faster, because they need no journal entry.
+ */
+export interface Preallocation {
+  /** Resolves when a transaction can allocate this many new pages. */
+  ensure(pages: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const step = Buffer.alloc(2 ** 20);
+
+export async function openPreallocation(file: string): Promise<Preallocation> {
+  const handle = await open(file, "r+");
+  let { size } = await handle.stat();
+  return {
+    async ensure(pages) {
+      const { lastPage, pageSize } = readMetaPages(file, handle.fd).newest;
+      const needed = (lastPage + 1 + pages) * pageSize;
+      try {
+        while (size < needed) {
+          const { bytesWritten } = await handle.write(step, 0, step.length, size);
+          size += bytesWritten;
+        }
+      } catch (error) {
+        // Compaction may have left enough free pages in the file. Some of them cannot be used: they are not contiguous, or
+        // still being read.
+        if (countFreePages(file) < 2 * pages) throw error;
+      }
+    },
+    close: () => handle.close(),
+  };
+}
+
+const pageBytes = 4_096;
+
+/** Upper bound of the pages that a transaction allocates when it finds no free ones. */
+export function estimatePages(rows: readonly RowWrite[]): number {
+  let pages = 0;
+  // Pages of the free list. Fewer for a compaction, so that it can free pages when other writes fail.
+  let freeListPages = 64;
+  for (const { table, row } of rows) {
+    pages += modifiedPages(table, row);
+    if (!row || table === "meta") continue;
+    pages += Math.ceil(row.length / pageBytes);
+    freeListPages = 512;
+  }
+  return pages + freeListPages;
+}
+
+/** Pages modified per row, without the overflow pages of large rows. */
+function modifiedPages(table: TableName, row: Buffer | undefined): number {
+  switch (table) {
+    case "present":
+      // A leaf, its split sibling, and the branches above.
+      return 5;
+    case "log":
+      // New events are adjacent. Dropped ones are not: a leaf, its merge sibling, and a branch above.
+      return row ? 1 : 3;
+    case "meta":
+      return 1;
+  }
 }

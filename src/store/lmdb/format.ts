@@ -1,10 +1,10 @@
 import { type Mark, noNote } from "./row.ts";
 
-/** The tables of the data file, with the keys of their rows. row.ts says what stands in them. */
+/** Tables of the data file and the types of their keys. The row formats are defined in row.ts. */
 export interface TableKeys {
-  /** The keys that there are now; the mark of each is the revision that wrote its value. */
+  /** Current keys, each with the revision that wrote its value. */
   present: string;
-  /** By revision: the events since the last compaction, and of those before it the ones whose value is still needed. */
+  /** Events by revision: all since the last compaction, and older ones whose value is still current. */
   log: number;
   /** Marks about the file itself. */
   meta: string;
@@ -13,17 +13,17 @@ export interface TableKeys {
 export type TableName = keyof TableKeys;
 export const tableNames = ["present", "log", "meta"] as const;
 
-/** In `meta`: what the file is, written once. The revision is the version of the format. */
+/** Mark in `meta` that identifies the file, written once. Its revision is the format version. */
 export const formatMark: Mark = { key: "format", note: Buffer.from("kindling-store"), revision: 2 };
 
-/** In `meta`: reads and watches reach back to this revision. */
+/** Mark in `meta`: oldest revision for reads and watches. */
 export const compactedMark = (revision: number): Mark => ({ key: "compacted", note: noNote, revision });
 
-/** In `meta`: rows that no revision after this one needs are gone. It follows the one before, in small steps. */
+/** Mark in `meta`: obsolete rows up to this revision are deleted. It follows `compacted` in small steps. */
 export const droppedMark = (revision: number): Mark => ({ key: "dropped", note: noNote, revision });
 
 export interface KeyEncoder<K> {
-  /** Answers with the end of what it wrote. */
+  /** Returns the end offset of the written key. */
   writeKey(key: K, target: Buffer, start: number): number;
   readKey(source: Buffer, start: number, end: number): K;
 }
@@ -35,7 +35,7 @@ export const textKeys: KeyEncoder<string> = {
 
 export const revisionKeyBytes = 6;
 
-/** Byte order is the order of revisions. */
+/** Encodes revisions so that byte order is numeric order. */
 export const revisionKeys: KeyEncoder<number> = {
   writeKey: (key, target, start) => target.writeUIntBE(key, start, revisionKeyBytes),
   readKey: (source, start) => source.readUIntBE(start, revisionKeyBytes),

@@ -1,17 +1,17 @@
 import type { Engine, Transaction } from "../local/engine.ts";
 import { type Entry, eventKey, type StoreEvent } from "../store.ts";
 import { isStoreError } from "../store-error.ts";
-import type { LogBounds } from "./check-file.ts";
 import type { LmdbEnvironment } from "./environment.ts";
 import { compactedMark, droppedMark } from "./format.ts";
 import { corruptFile } from "./lmdb-error.ts";
 import { decodeEvent, decodeMark, type EventRow, encodeEvent, encodeMark, type Mark, noNote } from "./row.ts";
 import type { RowWrite } from "./tables.ts";
+import type { LogBounds } from "./verify/check-file.ts";
 
-/** How many events one transaction of a compaction goes over: writers wait for no more than that. */
-const dropAtOnce = 500;
+/** Number of events per compaction transaction, to limit how long writers wait. */
+const dropBatchSize = 500;
 
-/** Behind every key that begins with a prefix: keys are printable ASCII. */
+/** Sorts after every key with a given prefix: keys are printable ASCII. */
 const afterPrintable = "\x7f";
 
 export function createLmdbEngine(file: string, environment: LmdbEnvironment, bounds: LogBounds): Engine {
@@ -30,7 +30,7 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
     return entryAt(key, mark.revision);
   }
 
-  /** The entry that this revision wrote. */
+  /** Entry written by this revision. */
   function entryAt(key: string, revision: number): Entry {
     const { entry } = eventRow(revision, environment.get("log", revision));
     if (entry?.key !== key) throw corruptFile(file, `the value of ${key}, written by revision ${revision}`);
@@ -51,7 +51,7 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
   }
 
   async function commit(write: (transaction: Transaction) => void): Promise<void> {
-    // All is decided and encoded before LMDB's transaction begins: that one, in a thread of its own, only puts.
+    // Everything is decided and encoded before the LMDB transaction, which runs in another thread.
     const seen = new Map<string, Entry | undefined>();
     const rows: RowWrite[] = [];
     let revision = lastRevision;
@@ -80,22 +80,22 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
         compactedRevision = revision;
       });
     }
-    // From here on nobody reads the past before; what a crash leaves of it goes with the next compaction.
-    let atOnce = dropAtOnce;
+    // History before this revision is no longer read. After a crash, the next compaction deletes the rest of it.
+    let batchSize = dropBatchSize;
     while (droppedRevision < revision && !closing) {
-      const end = Math.min(revision, droppedRevision + atOnce);
+      const end = Math.min(revision, droppedRevision + batchSize);
       try {
         await environment.write([...removals(droppedRevision + 1, end), metaRow(droppedMark(end))]);
         droppedRevision = end;
       } catch (error) {
-        // On a full disk a small transaction still finds the pages it needs, and each one makes room for a bigger.
-        if (!isStoreError(error, "noSpace") || atOnce === 1) throw error;
-        atOnce = Math.ceil(atOnce / 10);
+        // On a full disk a small transaction still finds the pages that it needs, and frees pages for larger ones.
+        if (!isStoreError(error, "noSpace") || batchSize === 1) throw error;
+        batchSize = Math.ceil(batchSize / 10);
       }
     }
   }
 
-  /** What the events from one revision to another, both included, made unneeded: each one's predecessor, and deletions. */
+  /** Rows made obsolete by the events of a range of revisions, inclusive: each predecessor, and deletions. */
   function* removals(from: number, to: number): Generator<RowWrite> {
     for (const { key: revision, value } of environment.range("log", { start: from, end: to + 1 })) {
       const { previousRevision, entry } = eventRow(revision, value);
@@ -121,9 +121,9 @@ export function createLmdbEngine(file: string, environment: LmdbEnvironment, bou
     },
     commit,
     dropEvents(revision) {
-      const mine = dropping.then(() => drop(revision));
-      dropping = mine.catch(() => {});
-      return mine;
+      const result = dropping.then(() => drop(revision));
+      dropping = result.catch(() => {});
+      return result;
     },
     async close() {
       closing = true;

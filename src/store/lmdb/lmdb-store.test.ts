@@ -1,11 +1,11 @@
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../../test/support/temporary-folder.ts";
+import { temporaryFolder } from "../../../test/support/files/temporary-folder.ts";
 import { describeStoreContract } from "../store.contract.ts";
 import type { Store, StoreEvent } from "../store.ts";
 import { openLmdbEnvironment } from "./environment.ts";
-import { openLmdbStore } from "./lmdb-store.ts";
+import { decideDirectory, openLmdbStore } from "./lmdb-store.ts";
 
 const folder = temporaryFolder();
 
@@ -15,7 +15,7 @@ const newDirectory = () => join(folder, `${directories++}`);
 describeStoreContract("lmdb", { open: () => openLmdbStore({ directory: newDirectory() }) });
 
 describe("lmdb store", () => {
-  test("has everything again after it was closed and opened", async () => {
+  test("keeps its data when it is closed and reopened", async () => {
     const directory = newDirectory();
     const first = await openLmdbStore({ directory });
     await first.create("/a", Buffer.from("1"));
@@ -37,7 +37,7 @@ describe("lmdb store", () => {
     await again.close();
   });
 
-  test("keeps its revision when all of the past is compacted", async () => {
+  test("keeps its revision when all history is compacted", async () => {
     const directory = newDirectory();
     const first = await openLmdbStore({ directory });
     await first.create("/a", Buffer.from("1"));
@@ -48,7 +48,7 @@ describe("lmdb store", () => {
     await again.close();
   });
 
-  test("a compaction drops what nobody can ask for any more, and no value that a key still has", async () => {
+  test("a compaction deletes obsolete rows, and keeps all current values", async () => {
     const directory = newDirectory();
     const store = await openLmdbStore({ directory });
     await store.create("/kept", Buffer.from("1")); // 2
@@ -63,7 +63,7 @@ describe("lmdb store", () => {
       (await of.list("/", { atRevision })).entries.map(({ key, value }) => `${key}=${value}`);
     expect(await values(store, 6)).toEqual(["/changed=2", "/kept=1"]);
     await store.close();
-    // Revision 5 is no event any more, but what /changed had before revision 8.
+    // The event of revision 5 is compacted, but its value is the previous value of revision 8.
     expect(await logRevisions(directory)).toEqual([2, 5, 7, 8]);
 
     const again = await openLmdbStore({ directory });
@@ -77,7 +77,7 @@ describe("lmdb store", () => {
     expect(await logRevisions(directory)).toEqual([2, 7, 8]);
   });
 
-  test("a compaction of many revisions goes on where it was interrupted", async () => {
+  test("a compaction of many revisions resumes after an interruption", async () => {
     const directory = newDirectory();
     const store = await openLmdbStore({ directory });
     await store.create("/a", Buffer.from("first"));
@@ -97,7 +97,7 @@ describe("lmdb store", () => {
     expect(await logRevisions(directory)).toEqual([1_001]);
   });
 
-  test("a value stays what it was while its key is written again and again", async () => {
+  test("a value that was read does not change while its key is overwritten", async () => {
     const store = await openLmdbStore({ directory: newDirectory() });
     await store.create("/a", Buffer.alloc(3_000, "a"));
     const { value } = (await store.get("/a")) ?? {};
@@ -110,7 +110,7 @@ describe("lmdb store", () => {
     await store.close();
   });
 
-  test("closing twice does no harm, and waits for the writes under way", async () => {
+  test("close is idempotent and waits for pending writes", async () => {
     const directory = newDirectory();
     const store = await openLmdbStore({ directory });
     const writes = Promise.all([1, 2, 3].map((i) => store.create(`/${i}`, Buffer.from("x"))));
@@ -120,7 +120,7 @@ describe("lmdb store", () => {
     expect(readdirSync(directory).sort()).toEqual(["store.mdb", "store.mdb-lock"]);
   });
 
-  test("a second open of the same directory is refused and names the owner", async () => {
+  test("rejects a second open of the same directory and names the owner", async () => {
     const directory = newDirectory();
     const store = await openLmdbStore({ directory });
     await expect(openLmdbStore({ directory })).rejects.toMatchObject({
@@ -132,7 +132,7 @@ describe("lmdb store", () => {
     await (await openLmdbStore({ directory })).close();
   });
 
-  test("the file stops growing when the past is compacted", async () => {
+  test("the file stops growing when history is compacted", async () => {
     const directory = newDirectory();
     const store = await openLmdbStore({ directory });
     const megabytes = () => statSync(join(directory, "store.mdb")).size / 2 ** 20;
@@ -143,7 +143,7 @@ describe("lmdb store", () => {
     await store.close();
   });
 
-  test("many big values at once are written in groups that fit into memory", async () => {
+  test("writes many large values in groups that fit into memory", async () => {
     const store = await openLmdbStore({ directory: newDirectory() });
     const value = Buffer.alloc(1_500_000, 1);
     await Promise.all(Array.from({ length: 20 }, (_, i) => store.create(`/big/${i}`, value)));
@@ -157,7 +157,7 @@ function keysOf({ entries }: { entries: readonly { key: string }[] }): string[] 
   return entries.map((entry) => entry.key);
 }
 
-/** The revisions that have a row in the log. */
+/** Revisions that have a row in the log. */
 async function logRevisions(directory: string): Promise<number[]> {
   const environment = await openLmdbEnvironment(join(directory, "store.mdb"));
   const revisions = Array.from(environment.range("log", { start: 0 }), ({ key }) => key);
@@ -176,7 +176,7 @@ async function take(
   return events;
 }
 
-/** Updates of 32 keys, keeping a past of some hundred revisions. */
+/** Updates 32 keys, keeping some hundred revisions of history. */
 async function updateMany(store: Store, count: number): Promise<void> {
   let left = count;
   const writer = async (key: string) => {
@@ -192,3 +192,83 @@ async function updateMany(store: Store, count: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: 32 }, (_, i) => writer(`/key/${i}`)));
 }
+
+describe("decideDirectory", () => {
+  const cases: { name: string; names: string[]; decision?: string; error?: RegExp }[] = [
+    { name: "empty", names: [], decision: "create" },
+    { name: "the mount point of a new disk", names: ["lost+found"], decision: "create" },
+    {
+      name: "files of a crash before the first store was complete",
+      names: ["unfinished.mdb", "unfinished.mdb-lock", "owner-12-a1b2.sock"],
+      decision: "create",
+    },
+    { name: "a store", names: ["store.mdb", "store.mdb-lock"], decision: "open" },
+    { name: "a store and something else", names: ["store.mdb", "store.mdb.backup"], decision: "open" },
+    {
+      name: "a missing store with a lock file",
+      names: ["store.mdb-lock"],
+      error:
+        /^\/data\/store\.mdb is damaged: it is missing, .* Restore it from a backup, or move \/data away/,
+    },
+    {
+      name: "etcd",
+      names: ["member"],
+      error: /^\/data contains other files \(member\) and no Kindling store\./,
+    },
+    {
+      name: "a home directory",
+      names: ["c", "b", "a", "d"],
+      error: /^\/data contains other files \(a, b, c, …\)/,
+    },
+  ];
+  test.each(cases)("$name", ({ names, decision, error }) => {
+    const decide = () => decideDirectory("/data", names);
+    if (error) expect(decide).toThrow(error);
+    else expect(decide()).toBe(decision);
+  });
+});
+
+describe("the store directory", () => {
+  const folder = temporaryFolder();
+
+  test("is created with its parents, accessible only by its owner", async () => {
+    const directory = join(folder, "deep/down");
+    await (await openLmdbStore({ directory })).close();
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(directory))
+      expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
+  });
+
+  test("of another program is not modified", async () => {
+    const directory = join(folder, "etcd");
+    mkdirSync(join(directory, "member"), { recursive: true });
+    await expect(openLmdbStore({ directory })).rejects.toMatchObject({ code: "unrecognized" });
+    expect(readdirSync(directory)).toEqual(["member"]);
+  });
+
+  test("may have a path too long for a socket address", async () => {
+    const directory = join(folder, "long-name-".repeat(20));
+    const store = await openLmdbStore({ directory });
+    await expect(openLmdbStore({ directory })).rejects.toMatchObject({ code: "inUse" });
+    await store.close();
+  });
+
+  test("with an incomplete store of an earlier crash gets a complete one", async () => {
+    const directory = join(folder, "unfinished");
+    mkdirSync(directory);
+    writeFileSync(join(directory, "unfinished.mdb"), "half a store");
+    const store = await openLmdbStore({ directory });
+    expect(await store.currentRevision()).toBe(1);
+    await store.close();
+    expect(existsSync(join(directory, "unfinished.mdb"))).toBe(false);
+  });
+
+  test("that cannot be created is reported", async () => {
+    const file = join(folder, "file");
+    writeFileSync(file, "");
+    await expect(openLmdbStore({ directory: join(file, "below") })).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("ENOTDIR"),
+    });
+  });
+});

@@ -10,7 +10,7 @@ describe("a mark", () => {
   const plain: Mark = { key: "/a", note: Buffer.alloc(0), revision: 2 ** 40 };
   const noted: Mark = { key: "/a", note: Buffer.from("a note"), revision: 41 };
 
-  test.each([plain, noted])("comes back as it was: $revision", (mark) => {
+  test.each([plain, noted])("is decoded as encoded: $revision", (mark) => {
     expect(decodeMark("/a", encodeMark(mark))).toEqual(mark);
   });
 
@@ -31,7 +31,7 @@ describe("an event", () => {
     { kind: "delete", key: "/a", revision: 50, previous: empty },
   ];
 
-  test.each(events)("comes back without the value before it: $kind at $revision", (event) => {
+  test.each(events)("is decoded without the previous value: $kind at $revision", (event) => {
     expect(decodeEvent(event.revision, encodeEvent(event))).toEqual({
       key: "/a",
       revision: event.revision,
@@ -44,7 +44,7 @@ describe("an event", () => {
     expectEveryBitToCount(encodeEvent(event), (row) => decodeEvent(event.revision, row));
   });
 
-  test("at another revision, cut off or with more behind it is damaged", () => {
+  test("of another revision, truncated or with trailing bytes is damaged", () => {
     const row = encodeEvent({ kind: "put", entry: newer, revision: newer.revision, previous: older });
     expect(decodeEvent(newer.revision + 1, row)).toBeUndefined();
     for (let length = 0; length < row.length; length++) {

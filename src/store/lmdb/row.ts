@@ -1,13 +1,13 @@
 import { crc32 } from "node:zlib";
 import { type Entry, eventKey, type StoreEvent } from "../store.ts";
 
-// What stands in the data file, big-endian. A value is stored once, in the row of the event that wrote it.
+// Row formats of the data file, big-endian. A value is stored once, in the row of the event that wrote it.
 //
 //   mark   checksum 4 | revision 6 | note
 //   event  checksum 4 | revision 6 | previous revision 6 | kind 1 | key length 2 | key | value
 //
-// The checksum of an event is over the rest of its row, which has its revision; that of a mark is over its key too: no
-// row can change, or move to another key, unnoticed.
+// The checksum of an event covers the rest of its row, including its revision; that of a mark also covers its key, so
+// that no row can change or move to another key undetected.
 
 const checksumBytes = 4;
 const revisionBytes = 6;
@@ -15,7 +15,7 @@ const noteAt = checksumBytes + revisionBytes;
 const at = { revision: 4, previous: 10, kind: 16, keyLength: 17, key: 19 } as const;
 const kinds = { put: 0, delete: 1 } as const;
 
-/** Says of a key which revision belongs to it. */
+/** Revision stored under a key, with an optional note. */
 export interface Mark {
   readonly key: string;
   readonly revision: number;
@@ -32,19 +32,19 @@ export function encodeMark({ key, revision, note }: Mark): Buffer {
   return row;
 }
 
-/** Undefined when the row is damaged. The note is a part of `row`. */
+/** Returns undefined when the row is damaged. The note shares the memory of `row`. */
 export function decodeMark(key: string, row: Buffer): Mark | undefined {
   if (row.length < noteAt || row.readUInt32BE(0) !== markChecksum(key, row)) return undefined;
   return { key, note: row.subarray(noteAt), revision: row.readUIntBE(checksumBytes, revisionBytes) };
 }
 
-/** An event without the value before it, which is in the row of the event that wrote that. */
+/** Event without the previous value, which is in the row of the event that wrote it. */
 export interface EventRow {
   readonly key: string;
   readonly revision: number;
-  /** Zero when there was no entry before. */
+  /** 0 when the key did not exist before. */
   readonly previousRevision: number;
-  /** What the event wrote; undefined when it is a deletion. */
+  /** Entry written by the event; undefined for a deletion. */
   readonly entry: Entry | undefined;
 }
 
@@ -62,7 +62,7 @@ export function encodeEvent(event: StoreEvent): Buffer {
   return row;
 }
 
-/** Undefined when the row is damaged, or not of this revision. The value is a part of `row`. */
+/** Returns undefined when the row is damaged, or of another revision. The value shares the memory of `row`. */
 export function decodeEvent(revision: number, row: Buffer): EventRow | undefined {
   if (row.length < at.key || row.readUInt32BE(0) !== eventChecksum(row)) return undefined;
   if (row.readUIntBE(at.revision, revisionBytes) !== revision) return undefined;

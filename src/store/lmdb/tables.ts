@@ -2,7 +2,7 @@ import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { type KeyEncoder, revisionKeys, type TableKeys, type TableName, textKeys } from "./format.ts";
 
-/** A row to put under a key, or, without one, a key to remove. */
+/** Row to write under a key; an undefined row removes the key. */
 export type RowWrite<T extends TableName = TableName> = {
   [K in T]: { readonly table: K; readonly key: TableKeys[K]; readonly row: Buffer | undefined };
 }[T];
@@ -12,11 +12,11 @@ type Tables = { [T in TableName]: Database<Buffer, TableKeys[T]> };
 export interface OpenTables {
   root: RootDatabase;
   tables: Tables;
-  /** One transaction, in a thread of LMDB's; on disk when it resolves. */
+  /** Writes in one transaction, in a thread of LMDB; durable when it resolves. */
   write(rows: Iterable<RowWrite>): Promise<unknown>;
 }
 
-/** More than the header and the 126 reader slots of LMDB take. */
+/** Exceeds the size of LMDB's header and 126 reader slots. */
 const lockFileBytes = 12_288;
 
 export function lockFileOf(file: string): string {
@@ -30,11 +30,11 @@ export function openTables(file: string): OpenTables {
     noSubdir: true,
     permissionsMode: 0o600,
     maxDbs: 3,
-    // Address space, not memory: it can grow while readers are at work, but better does not.
+    // Address space, not memory. It can grow, but growing blocks while there are readers.
     mapSize: 8 * 2 ** 30,
-    // Off: a commit is data pages, sync, meta page, sync. On, it would be visible before it is durable.
+    // Off: a commit writes data pages, syncs, writes the meta page and syncs. If on, it would be visible before it is durable.
     overlappingSync: false,
-    // Off: local-store makes the groups; to wait for the end of the turn would only add to the latency.
+    // Off: local-store groups writes; waiting for the end of the event loop turn would only add latency.
     eventTurnBatching: false,
   };
   const root = open(options);
@@ -57,13 +57,13 @@ export function openTables(file: string): OpenTables {
   };
 }
 
-/** The promise of each row is the one of the batch. */
+/** The promises of single rows settle with the batch. */
 function addToBatch<T extends TableName>(tables: Tables, { table, key, row }: RowWrite<T>): void {
   if (row) void tables[table].put(key, row);
   else void tables[table].remove(key);
 }
 
-/** LMDB maps this file and writes into the map, where a full disk would end the process: so take the room now. */
+/** LMDB writes to this file through a memory map, where a full disk would crash the process: allocate it beforehand. */
 function reserveLockFile(file: string): void {
   const handle = openSync(lockFileOf(file), constants.O_RDWR | constants.O_CREAT, 0o600);
   try {

@@ -1,9 +1,17 @@
-import type { CreateResult, DeleteResult, Store, StoreEvent, UpdateResult } from "../store.ts";
-import { canBeKey, checkKey, checkValue, compacted, futureRevision, storeClosed } from "../store-error.ts";
-import { decideWrite, type WriteRequest, type WriteResult } from "./decide-write.ts";
-import type { Engine } from "./engine.ts";
-import { undoTo } from "./event-log.ts";
-import { readPage, readPastPage } from "./read-page.ts";
+import {
+  type CreateResult,
+  checkKey,
+  checkValue,
+  type DeleteResult,
+  type Entry,
+  isValidKey,
+  type ListPage,
+  type Store,
+  type StoreEvent,
+  type UpdateResult,
+} from "../store.ts";
+import { compacted, futureRevision, storeClosed } from "../store-error.ts";
+import { changesToRevision, type Engine } from "./engine.ts";
 import { createWatchHub } from "./watch-hub.ts";
 
 interface PendingWrite {
@@ -12,10 +20,10 @@ interface PendingWrite {
   reject(error: unknown): void;
 }
 
-/** An engine has all of a group in memory until it is on disk. */
+/** Maximum size of a group, which the engine holds in memory until it is durable. */
 const maxGroupBytes = 8 * 2 ** 20;
 
-/** A store in this process, over an engine that keeps the data. */
+/** Creates a store in this process over a storage engine. */
 export function createLocalStore(engine: Engine): Store {
   const hub = createWatchHub(engine);
   const pending: PendingWrite[] = [];
@@ -32,9 +40,9 @@ export function createLocalStore(engine: Engine): Store {
     });
   }
 
-  /** Group commit: whatever asked to be written while the last group was on its way to disk is the next group. */
+  /** Group commit: the writes that arrive while one group is being committed form the next group. */
   async function commitAll(): Promise<void> {
-    // Writers that ask in the same turn of the event loop share the first group too.
+    // Writes of the same event loop turn share the first group.
     await Promise.resolve();
     while (pending.length > 0) await commitGroup(takeGroup());
     committing = undefined;
@@ -68,7 +76,7 @@ export function createLocalStore(engine: Engine): Store {
       for (const write of group) write.reject(error);
       return;
     }
-    // Watchers hear of a write before its writer does, so that who has written can rely on having been seen.
+    // Events are published before the writes resolve, so that a writer can rely on watchers having received its write.
     hub.publish(events);
     for (const [i, write] of group.entries()) write.resolve(results[i] as WriteResult);
   }
@@ -84,7 +92,7 @@ export function createLocalStore(engine: Engine): Store {
 
   return {
     shared: false,
-    // The results are of the kind that was asked for: decideWrite answers each request kind with its own.
+    // decideWrite returns a result of the request's kind.
     create: (key, value) => write({ kind: "create", key, value }) as Promise<CreateResult>,
     update: (key, value, { ifRevision }) =>
       write({ kind: "update", key, value, ifRevision }) as Promise<UpdateResult>,
@@ -93,10 +101,10 @@ export function createLocalStore(engine: Engine): Store {
     async get(key, { atRevision } = {}) {
       checkOpen();
       if (atRevision !== undefined) checkReadable(atRevision);
-      // An engine may write others down as if they were one of its keys.
-      if (!canBeKey(key)) return undefined;
+      // An engine may not be able to represent invalid keys.
+      if (!isValidKey(key)) return undefined;
       if (atRevision === undefined) return engine.get(key);
-      const undo = undoTo(engine, atRevision, key);
+      const undo = changesToRevision(engine, atRevision, key);
       return undo.has(key) ? undo.get(key) : engine.get(key);
     },
 
@@ -104,10 +112,13 @@ export function createLocalStore(engine: Engine): Store {
       checkOpen();
       const revision = atRevision ?? engine.lastRevision();
       checkReadable(revision);
-      if (!canBeKey(prefix)) return { entries: [], more: false, revision };
+      if (!isValidKey(prefix)) return { entries: [], more: false, revision };
       const present = engine.range(prefix, after);
       if (revision === engine.lastRevision()) return { ...readPage(present, limit), revision };
-      return { ...readPastPage(present, undoTo(engine, revision, prefix), { limit, after }), revision };
+      return {
+        ...readPastPage(present, changesToRevision(engine, revision, prefix), { limit, after }),
+        revision,
+      };
     },
 
     async *watch(prefix, options) {
@@ -118,7 +129,7 @@ export function createLocalStore(engine: Engine): Store {
     async compact(revision) {
       checkOpen();
       if (revision > engine.lastRevision()) throw futureRevision(revision, engine.lastRevision());
-      // At the same revision too: an earlier call may have failed halfway.
+      // Also at the same revision: an earlier compaction may have failed partially.
       if (revision >= engine.compactedRevision()) await engine.dropEvents(revision);
     },
 
@@ -135,4 +146,87 @@ export function createLocalStore(engine: Engine): Store {
       await engine.close();
     },
   };
+}
+
+/** Requested write; `ifRevision` is the revision that the key must have. */
+type WriteRequest =
+  | { readonly kind: "create"; readonly key: string; readonly value: Buffer }
+  | { readonly kind: "update"; readonly key: string; readonly value: Buffer; readonly ifRevision: number }
+  | { readonly kind: "delete"; readonly key: string; readonly ifRevision: number };
+
+type WriteResult = CreateResult | UpdateResult | DeleteResult;
+
+interface WriteDecision {
+  result: WriteResult;
+  /** Event of a successful write. */
+  event?: StoreEvent;
+}
+
+/** Compare-and-set: computes the effect of a write on the current entry. */
+function decideWrite(request: WriteRequest, current: Entry | undefined, nextRevision: number): WriteDecision {
+  const { key } = request;
+  switch (request.kind) {
+    case "create": {
+      if (current) return { result: { kind: "exists", current } };
+      const entry = { key, value: request.value, revision: nextRevision };
+      return {
+        result: { kind: "created", revision: nextRevision },
+        event: { kind: "put", entry, revision: nextRevision, previous: undefined },
+      };
+    }
+    case "update": {
+      if (current?.revision !== request.ifRevision) return { result: { kind: "conflict", current } };
+      const entry = { key, value: request.value, revision: nextRevision };
+      return {
+        result: { kind: "updated", revision: nextRevision, previous: current },
+        event: { kind: "put", entry, revision: nextRevision, previous: current },
+      };
+    }
+    case "delete": {
+      if (current?.revision !== request.ifRevision) return { result: { kind: "conflict", current } };
+      return {
+        result: { kind: "deleted", revision: nextRevision, previous: current },
+        event: { kind: "delete", key, revision: nextRevision, previous: current },
+      };
+    }
+  }
+}
+
+type Page = Pick<ListPage, "entries" | "more">;
+
+/** Returns the first `limit` entries. */
+function readPage(present: Iterable<Entry>, limit: number): Page {
+  const entries: Entry[] = [];
+  for (const entry of present) {
+    if (entries.length >= limit) return { entries, more: true };
+    entries.push(entry);
+  }
+  return { entries, more: false };
+}
+
+/** Returns the first `limit` entries of a past revision: the current entries with the changes in `undo` applied. */
+function readPastPage(
+  present: Iterable<Entry>,
+  undo: ReadonlyMap<string, Entry | undefined>,
+  options: { limit: number; after: string | undefined },
+): Page {
+  const restored = [...undo.values()]
+    .filter((entry) => entry !== undefined)
+    .filter((entry) => options.after === undefined || entry.key > options.after)
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  return readPage(merge(unchanged(present, undo), restored), options.limit);
+}
+
+function* unchanged(present: Iterable<Entry>, undo: ReadonlyMap<string, unknown>): Generator<Entry> {
+  for (const entry of present) if (!undo.has(entry.key)) yield entry;
+}
+
+/** Merges two sorted runs of entries without common keys. */
+function* merge(left: Iterable<Entry>, right: readonly Entry[]): Generator<Entry> {
+  let next = 0;
+  for (const entry of left) {
+    for (let other = right[next]; other && other.key < entry.key; other = right[++next]) yield other;
+    yield entry;
+  }
+  yield* right.slice(next);
 }

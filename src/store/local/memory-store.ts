@@ -3,7 +3,7 @@ import { type Entry, eventKey, firstRevision, type Store, type StoreEvent } from
 import type { Engine } from "./engine.ts";
 import { createLocalStore } from "./local-store.ts";
 
-/** A store that is gone with its process. */
+/** Creates a store in memory. */
 export function createMemoryStore(): Store {
   return createLocalStore(createMemoryEngine());
 }
@@ -28,7 +28,7 @@ function createMemoryEngine(): Engine {
     lastRevision = event.revision;
   }
 
-  /** Where in the log the event of a revision is: one event a revision, none missing. */
+  /** Index of a revision in the log, which has one event per revision without gaps. */
   function logIndex(revision: number): number {
     const first = log[0];
     return first ? Math.max(0, revision - first.revision) : 0;

@@ -12,9 +12,9 @@ test("a watch from the revision of an empty store waits for the first event", as
   expect((await first).value).toMatchObject({ revision: 2 });
 });
 
-test("a replay whose next events are compacted away is told so instead of skipping them", async () => {
+test("a replay fails when its next events are compacted instead of skipping them", async () => {
   const store = createMemoryStore();
-  // More than the log is read in at once.
+  // More than one chunk of the log.
   for (let i = 0; i < 1_500; i++) await store.create(`/${i}`, Buffer.from("1"));
   const events = watch(store, 2);
   for (let revision = 2; revision <= 1_001; revision++) {
@@ -24,7 +24,7 @@ test("a replay whose next events are compacted away is told so instead of skippi
   await expect(events.next()).rejects.toMatchObject({ code: "compacted" });
 });
 
-test("a replay goes on when the compaction ends where the reader is", async () => {
+test("a replay continues when the compaction ends at the reader's position", async () => {
   const store = createMemoryStore();
   for (let i = 0; i < 1_500; i++) await store.create(`/${i}`, Buffer.from("1"));
   const events = watch(store, 2);
@@ -33,7 +33,7 @@ test("a replay goes on when the compaction ends where the reader is", async () =
   expect((await events.next()).value).toMatchObject({ revision: 1_002 });
 });
 
-test("a replay ends with the store", async () => {
+test("a replay ends when the store is closed", async () => {
   const store = createMemoryStore();
   for (let i = 0; i < 10; i++) await store.create(`/${i}`, Buffer.from("1"));
   const events = watch(store, 2);

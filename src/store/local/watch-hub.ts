@@ -1,7 +1,7 @@
 import { type AsyncQueue, createAsyncQueue } from "../../lib/async-queue.ts";
 import { defaultMaxBuffered, eventKey, type StoreEvent, type WatchOptions } from "../store.ts";
 import { compacted, slowWatcher } from "../store-error.ts";
-import { type EventLog, eventsFrom } from "./event-log.ts";
+import { type EventLog, eventsFrom } from "./engine.ts";
 
 interface Watcher {
   prefix: string;
@@ -10,7 +10,7 @@ interface Watcher {
   queue: AsyncQueue<StoreEvent>;
 }
 
-/** The watches of a local store: each replays the log until it has caught up, then gets events as they are published. */
+/** Watches of a local store: each replays the log until it has caught up, then receives published events. */
 export interface WatchHub {
   watch(prefix: string, options: WatchOptions): AsyncIterable<StoreEvent>;
   publish(events: readonly StoreEvent[]): void;
@@ -32,17 +32,17 @@ export function createWatchHub(log: EventLog): WatchHub {
 
     if (signal.aborted) return;
     checkReadable();
-    // Replay reads the log in chunks, so a watch from long ago costs no more memory than one from now.
+    // The log is read in chunks, so a watch from an old revision needs no more memory than a current one.
     for (const event of eventsFrom(log, fromRevision)) {
       fromRevision = event.revision + 1;
       if (!eventKey(event).startsWith(prefix)) continue;
       yield event;
-      // While the reader took its time, what comes next may have been compacted: the log would skip it.
+      // The next events may have been compacted while the reader was slow; the log would skip them.
       if (signal.aborted) return;
       checkReadable();
     }
 
-    // Nothing was awaited since the log said it had no more: no event can fall between replay and live.
+    // There was no await since the log was exhausted: no event can be lost between replay and live.
     const watcher: Watcher = {
       prefix,
       fromRevision,
@@ -70,7 +70,7 @@ export function createWatchHub(log: EventLog): WatchHub {
         for (const event of events) {
           if (event.revision < watcher.fromRevision || !eventKey(event).startsWith(watcher.prefix)) continue;
           if (watcher.queue.push(event)) continue;
-          // Dropping an event would be a lie, buffering without end a leak: the reader has to start over.
+          // Events must not be dropped or buffered without limit: the reader has to start over.
           live.delete(watcher);
           watcher.queue.fail(slowWatcher(watcher.prefix, watcher.maxBuffered));
           break;

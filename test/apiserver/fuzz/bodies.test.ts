@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { test } from "vitest";
-import { collectionOf, samples, useFuzzServer } from "../../support/fuzz-server.ts";
-import { mutate, nastyText, nastyValue } from "../../support/nasty-values.ts";
+import { collectionOf, samples, useFuzzServer } from "../../support/fuzz/fuzz-server.ts";
+import { mutate, nastyText, nastyValue } from "../../support/fuzz/nasty-values.ts";
 
 const { fuzz, expectWell } = useFuzzServer();
 
 const someSample = fc.constantFrom(...samples);
 const json = { "content-type": "application/json" };
 
-test("objects with something wrong in them", async () => {
+test("objects with random errors", async () => {
   const verb = fc.constantFrom("POST", "PUT", "STATUS");
   await fuzz(
     fc.tuple(someSample, fc.nat(1_000), nastyValue, verb).map(([sample, at, value, how]) => {
@@ -22,7 +22,7 @@ test("objects with something wrong in them", async () => {
   );
 });
 
-test("texts that are hardly JSON", async () => {
+test("bodies that are almost JSON", async () => {
   const text = fc.oneof(
     fc.constantFrom(
       "",
@@ -73,7 +73,7 @@ test("texts that are hardly JSON", async () => {
   );
 });
 
-test("protobuf that is none", async () => {
+test("invalid protobuf", async () => {
   const magic = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
   const bytes = fc.tuple(fc.boolean(), fc.uint8Array({ maxLength: 200 }));
   await fuzz(

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { readCredentials, startTestServer, type TestServer } from "../../support/api-server.ts";
+import { readCredentials, startTestServer, type TestServer } from "../../support/servers/api-server.ts";
 
-/** What HTTP libraries never send, on raw TLS connections. */
+/** Requests that HTTP libraries never send, on raw TLS connections. */
 let server: TestServer;
 let credentials: Awaited<ReturnType<typeof readCredentials>>;
 const errors: string[] = [];
@@ -29,7 +29,7 @@ async function dial(): Promise<TLSSocket> {
   return socket;
 }
 
-/** Everything that comes back until the server closes the connection, or `pattern` has come. */
+/** Received text until the server closes the connection or `pattern` matches. */
 async function exchange(bytes: string | Buffer, pattern = /(?!)/): Promise<string> {
   const socket = await dial();
   let text = "";
@@ -98,14 +98,14 @@ describe("on a raw connection", () => {
     expect(statuses(text)).toEqual(status === undefined ? [] : [status]);
   });
 
-  test("requests in one breath are answered in order", async () => {
+  test("responds to pipelined requests in order", async () => {
     const one = head("GET /livez HTTP/1.1");
     const text = await exchange(one.repeat(20) + head("GET /version HTTP/1.1", "Connection: close"));
     expect(statuses(text)).toEqual(Array(21).fill(200));
     expect(text.lastIndexOf("gitVersion")).toBeGreaterThan(text.lastIndexOf("ok"));
   });
 
-  test("a body that is too long without saying so is cut off", async () => {
+  test("rejects a chunked body above the limit", async () => {
     const chunk = `${(64 * 1_024).toString(16)}\r\n${"x".repeat(64 * 1_024)}\r\n`;
     const text = await exchange(
       head(`POST ${path} HTTP/1.1`, json, "Transfer-Encoding: chunked") + chunk.repeat(50),
@@ -114,16 +114,16 @@ describe("on a raw connection", () => {
     expect(statuses(text)).toEqual([413]);
   });
 
-  test("of a body that is longer than it said, the rest is no second request", async () => {
+  test("does not parse the excess of a body as a second request", async () => {
     const body = '{"metadata":{"name":"short"}}';
     const first = head(`POST ${path} HTTP/1.1`, json, `Content-Length: ${body.length}`) + body;
     const text = await exchange(`${first}garbage\r\n\r\n`, /HTTP\/1\.1 400/);
-    // Node drops an answer that is still on its way when what follows is no HTTP.
+    // Node drops a pending response when invalid HTTP follows.
     expect(statuses(text).at(-1)).toBe(400);
     expect(text).not.toMatch(/HTTP\/1\.1 5/);
   });
 
-  test("what follows a refused body is not taken for a request", async () => {
+  test("does not parse the rest of a rejected body as a request", async () => {
     const smuggled = head(`DELETE ${path}/kube-root-ca.crt HTTP/1.1`, "Connection: close");
     const refused = head(
       "POST /api/v1/namespaces/default/configmaps/x/y HTTP/1.1",
@@ -136,8 +136,8 @@ describe("on a raw connection", () => {
   });
 });
 
-describe("clients that dawdle", () => {
-  test("over their headers, or go away in the middle, hold nobody up", async () => {
+describe("slow clients", () => {
+  test("that delay their headers, or disconnect in the middle, delay no other client", async () => {
     const slow = await Promise.all(Array.from({ length: 60 }, dial));
     for (const [i, socket] of slow.entries()) {
       socket.write(
@@ -147,12 +147,12 @@ describe("clients that dawdle", () => {
       );
     }
     await Promise.all(Array.from({ length: 50 }, () => server.json("GET", path)));
-    // All of them still dawdle: nobody had to wait until they are cut off.
+    // All of them are still connected: no other request waited until they were cut off.
     expect(slow.filter(({ closed }) => closed)).toEqual([]);
     for (const socket of slow) socket.destroy();
   });
 
-  test("over a watch cost no memory: what they do not read is not kept for them", async () => {
+  test("of a watch cause no unbounded memory", async () => {
     const readers = await Promise.all(Array.from({ length: 10 }, dial));
     for (const socket of readers) {
       socket.pause();
@@ -170,7 +170,7 @@ describe("clients that dawdle", () => {
   });
 });
 
-test("afterwards the server is well, and nothing in its log is an error", async () => {
+test("afterwards the server is healthy and its log has no errors", async () => {
   expect((await server.call("GET", "/readyz")).text).toBe("ok");
   expect(errors).toEqual([]);
 });

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { test } from "vitest";
-import { resources } from "../../../src/api/resources.ts";
-import { pathOf, useFuzzServer } from "../../support/fuzz-server.ts";
-import { encodeText, nastyNumber, nastyText } from "../../support/nasty-values.ts";
+import { builtInKinds } from "../../../src/api/kinds/built-in-kinds.ts";
+import { pathOf, useFuzzServer } from "../../support/fuzz/fuzz-server.ts";
+import { encodeText, nastyNumber, nastyText } from "../../support/fuzz/nasty-values.ts";
 
 const { fuzz, expectWell } = useFuzzServer();
 
-const someResource = fc.constantFrom(...resources);
+const someResource = fc.constantFrom(...builtInKinds.map(({ resource }) => resource));
 
 test("paths, methods and queries of any shape", async () => {
   const root = fc.constantFrom(

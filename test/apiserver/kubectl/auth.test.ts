@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { describeKubectl } from "../../support/describe-kubectl.ts";
+import { describeKubectl } from "../../support/kubectl/describe-kubectl.ts";
 
 describeKubectl("kubectl auth", (cluster) => {
   const account = () => `system:serviceaccount:${cluster.namespace}:reader`;
@@ -47,7 +47,7 @@ describeKubectl("kubectl auth", (cluster) => {
     );
   });
 
-  test("reconcile adds what a role lacks", async () => {
+  test("reconcile adds missing rules of a role", async () => {
     const rules = [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }];
     const role = {
       apiVersion: "rbac.authorization.k8s.io/v1",
@@ -63,7 +63,7 @@ describeKubectl("kubectl auth", (cluster) => {
     );
   });
 
-  test("a token that nobody gave out is no credential", async () => {
+  test("a token that was never issued is rejected", async () => {
     const stranger = await cluster.as({ token: "made-up" });
     expect(await stranger.fails("get pods")).toContain(
       "error: You must be logged in to the server (the server has asked for the client to provide credentials)\n",

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { describeKubectl } from "../../support/describe-kubectl.ts";
+import { describeKubectl } from "../../support/kubectl/describe-kubectl.ts";
 
 describeKubectl("kubectl changes objects", (cluster) => {
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describeKubectl("kubectl changes objects", (cluster) => {
     const edit = (script: string, what: string, ...flags: string[]) =>
       cluster.run(["edit", what, ...flags], { env: { KUBE_EDITOR: `sed -i ${script}` } });
 
-    test("saves what the editor wrote", async () => {
+    test("saves the edited object", async () => {
       expect(await edit("s/nginx:1/nginx:2/", "deployment/web")).toMatchObject({
         code: 0,
         stdout: "deployment.apps/web edited\n",
@@ -86,7 +86,7 @@ describeKubectl("kubectl changes objects", (cluster) => {
       expect(found.split(" ").toSorted().join(" ")).toBe(images);
     });
 
-    test("that changes nothing says so", async () => {
+    test('without a change reports "no change"', async () => {
       const patch = ["patch", "deployment", "web", "-p", '{"metadata":{"labels":{"same":"same"}}}'];
       await cluster.ok(patch);
       expect(await cluster.ok(patch)).toBe("deployment.apps/web patched (no change)\n");
@@ -145,14 +145,14 @@ describeKubectl("kubectl changes objects", (cluster) => {
       expect(await read("pod/pod", path)).toBe(value);
     });
 
-    test("a value that is there is not overwritten unasked", async () => {
+    test("does not overwrite an existing value without --overwrite", async () => {
       await cluster.ok("label pod pod kept=1 --overwrite");
       expect(await cluster.fails("label pod pod kept=2")).toContain(
         "already has a value (1), and --overwrite is false",
       );
     });
 
-    test("a label that is none is refused with its reason", async () => {
+    test("rejects an invalid label with the reason", async () => {
       const patch = '{"metadata":{"labels":{"bad":"not a label!"}}}';
       expect(await cluster.fails(["patch", "pod", "pod", "-p", patch])).toContain(
         'The Pod "pod" is invalid: metadata.labels: Invalid value: "not a label!": a valid label must be an empty string or ' +

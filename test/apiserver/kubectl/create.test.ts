@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { describeKubectl } from "../../support/describe-kubectl.ts";
+import { describeKubectl } from "../../support/kubectl/describe-kubectl.ts";
 
 /** kubectl sends these bodies as protobuf: what was stored is read back as JSON. */
-describeKubectl("kubectl create", (cluster, version) => {
+describeKubectl("kubectl create", (cluster, tool) => {
   test.each([
     {
       command: "create configmap made --from-literal=a=1 --from-literal=b=two",
@@ -109,8 +109,8 @@ describeKubectl("kubectl create", (cluster, version) => {
       },
     },
     {
-      command: `create clusterrole made-${version} --verb=get --resource=nodes --non-resource-url=/metrics`,
-      says: `clusterrole.rbac.authorization.k8s.io/made-${version} created`,
+      command: `create clusterrole made-${tool} --verb=get --resource=nodes --non-resource-url=/metrics`,
+      says: `clusterrole.rbac.authorization.k8s.io/made-${tool} created`,
       holds: {
         rules: [
           { apiGroups: [""], resources: ["nodes"], verbs: ["get"] },
@@ -119,8 +119,8 @@ describeKubectl("kubectl create", (cluster, version) => {
       },
     },
     {
-      command: `create clusterrolebinding made-${version} --clusterrole=view --serviceaccount=default:made`,
-      says: `clusterrolebinding.rbac.authorization.k8s.io/made-${version} created`,
+      command: `create clusterrolebinding made-${tool} --clusterrole=view --serviceaccount=default:made`,
+      says: `clusterrolebinding.rbac.authorization.k8s.io/made-${tool} created`,
       holds: { subjects: [{ kind: "ServiceAccount", name: "made", namespace: "default" }] },
     },
     {
@@ -134,13 +134,13 @@ describeKubectl("kubectl create", (cluster, version) => {
       holds: { spec: { maxUnavailable: 1 } },
     },
     {
-      command: `create priorityclass made-${version} --value=1000 --preemption-policy=Never --description=high`,
-      says: `priorityclass.scheduling.k8s.io/made-${version} created`,
+      command: `create priorityclass made-${tool} --value=1000 --preemption-policy=Never --description=high`,
+      says: `priorityclass.scheduling.k8s.io/made-${tool} created`,
       holds: { value: 1000, preemptionPolicy: "Never", description: "high" },
     },
     {
-      command: `create namespace made-${version.replace(".", "-")}`,
-      says: `namespace/made-${version.replace(".", "-")} created`,
+      command: `create namespace made-${tool}`,
+      says: `namespace/made-${tool} created`,
       holds: { status: { phase: "Active" }, spec: { finalizers: ["kubernetes"] } },
     },
   ])("$command", async ({ command, says, holds }) => {
@@ -150,7 +150,7 @@ describeKubectl("kubectl create", (cluster, version) => {
     expect(await cluster.fails(command)).toMatch(/already exists/);
   });
 
-  test("a token is a credential of its service account", async () => {
+  test("a token authenticates as its service account", async () => {
     await cluster.ok("create serviceaccount speaker");
     const token = (await cluster.ok("create token speaker --duration=20m")).trim();
     const [, claims = ""] = token.split(".");
@@ -218,7 +218,7 @@ describeKubectl("kubectl create", (cluster, version) => {
     });
   });
 
-  test("kinds that are not served say so", async () => {
+  test("unknown kinds are reported", async () => {
     expect(await cluster.fails("create job x --image=x")).toContain(
       "the server could not find the requested resource",
     );

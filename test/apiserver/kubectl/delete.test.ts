@@ -1,15 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { describeKubectl } from "../../support/describe-kubectl.ts";
+import { describeKubectl } from "../../support/kubectl/describe-kubectl.ts";
+import { isToolAtLeast } from "../../support/programs/tools.ts";
 
-describeKubectl("kubectl delete and wait", (cluster, version) => {
-  /** Newer ones say where. */
+describeKubectl("kubectl delete and wait", (cluster, tool) => {
+  /** kubectl prints the namespace since 1.34. */
   const deleted = (what: string, verb = "deleted") =>
-    version === "1.32" ? `${what} ${verb}\n` : `${what} ${verb} from ${cluster.namespace} namespace\n`;
+    isToolAtLeast(tool, "1.34")
+      ? `${what} ${verb} from ${cluster.namespace} namespace\n`
+      : `${what} ${verb}\n`;
 
   const gone = async (what: string) => expect(await cluster.fails(`get ${what}`)).toContain("(NotFound)");
 
   describe("pods", () => {
-    test("that run nowhere go at once", async () => {
+    test("without a node are deleted immediately", async () => {
       await cluster.ok("run here --image=i");
       expect(await cluster.ok("delete pod here")).toBe(deleted('pod "here"'));
       await gone("pod/here");
@@ -26,7 +29,7 @@ describeKubectl("kubectl delete and wait", (cluster, version) => {
       expect(await cluster.ok("get pods -o name")).toBe("pod/l3\n");
     });
 
-    test("on a node wait for the kubelet, and go at once by force", async () => {
+    test("on a node wait for the kubelet, and are deleted immediately with --force", async () => {
       await cluster.ok(["run", "there", "--image=i", '--overrides={"spec":{"nodeName":"n1"}}']);
       await cluster.ok("delete pod there --wait=false");
       expect(await cluster.ok("get pod there")).toMatch(/^there +0\/1 +Terminating /m);
@@ -34,7 +37,7 @@ describeKubectl("kubectl delete and wait", (cluster, version) => {
       const forced = await cluster.run("delete pod there --grace-period=0 --force");
       expect(forced.stdout).toBe(deleted('pod "there"', "force deleted"));
       expect(forced.stderr).toContain("Immediate deletion does not wait for confirmation");
-      // It says nothing when the pod is gone before it looks.
+      // It prints nothing if the pod is already deleted.
       const { code, stdout } = await waiting;
       expect(code).toBe(0);
       expect(stdout).toMatch(/^(pod\/there condition met\n)?$/);
@@ -47,7 +50,7 @@ describeKubectl("kubectl delete and wait", (cluster, version) => {
     expect(await cluster.ok("delete secrets --all")).toBe(deleted('secret "s1"') + deleted('secret "s2"'));
   });
 
-  test("what a file names", async () => {
+  test("objects of a file", async () => {
     const input = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "filed" } });
     await cluster.ok("create -f -", { input });
     expect(await cluster.ok("delete -f -", { input })).toBe(deleted('configmap "filed"'));
@@ -88,8 +91,8 @@ describeKubectl("kubectl delete and wait", (cluster, version) => {
     await gone("deployment/background");
   });
 
-  test("a namespace stays Terminating, takes nothing new, and goes when it is finalized", async () => {
-    const name = `ending-${version.replace(".", "-")}`;
+  test("a namespace is Terminating, rejects new objects, and is deleted when it is finalized", async () => {
+    const name = `ending-${tool}`;
     await cluster.ok(`create namespace ${name}`);
     expect(await cluster.ok(`delete namespace ${name} --wait=false`)).toBe(`namespace "${name}" deleted\n`);
     expect(await cluster.ok(`get namespace ${name}`)).toMatch(new RegExp(`^${name} +Terminating `, "m"));
@@ -107,7 +110,7 @@ describeKubectl("kubectl delete and wait", (cluster, version) => {
     await gone(`namespace/${name}`);
   });
 
-  test("the namespaces of the system stay", async () => {
+  test("system namespaces cannot be deleted", async () => {
     for (const name of ["default", "kube-system", "kube-public"]) {
       expect(await cluster.fails(`delete namespace ${name}`)).toContain(
         `namespaces "${name}" is forbidden: this namespace may not be deleted`,
@@ -131,13 +134,13 @@ describeKubectl("kubectl delete and wait", (cluster, version) => {
       expect(await running).toMatchObject({ code: 0, stdout: "pod/waited condition met\n" });
     });
 
-    test("for something new", async () => {
+    test("for the creation of an object", async () => {
       const waiting = cluster.run("wait --for=create configmap/awaited --timeout=60s");
       await cluster.ok("create configmap awaited");
       expect(await waiting).toMatchObject({ code: 0, stdout: "configmap/awaited condition met\n" });
     });
 
-    test("gives up when its time is over", async () => {
+    test("fails after its timeout", async () => {
       expect(await cluster.fails("wait --for=condition=Nope pod/waited --timeout=100ms")).toBe(
         "error: timed out waiting for the condition on pods/waited\n",
       );

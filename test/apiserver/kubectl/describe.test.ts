@@ -1,14 +1,12 @@
 import { beforeAll, expect, test } from "vitest";
-import { describeKubectl } from "../../support/describe-kubectl.ts";
-import { oneOfEach } from "../../support/one-of-each.ts";
+import { describeKubectl } from "../../support/kubectl/describe-kubectl.ts";
+import { oneOfEach } from "../../support/kubectl/one-of-each.ts";
 
-describeKubectl("kubectl describe", (cluster, version) => {
-  const suffix = version.replace(".", "-");
-
+describeKubectl("kubectl describe", (cluster, tool) => {
   beforeAll(async () => {
-    await cluster.apply(oneOfEach(suffix));
+    await cluster.apply(oneOfEach(tool));
     await cluster.ok([
-      ...["patch", "node", `node-${suffix}`, "--subresource=status", "--type=merge", "-p"],
+      ...["patch", "node", `node-${tool}`, "--subresource=status", "--type=merge", "-p"],
       '{"status":{"capacity":{"cpu":"2","memory":"1Gi"},"allocatable":{"cpu":"1","memory":"640Mi"}}}',
     ]);
     const { metadata } = JSON.parse(await cluster.ok("get pod one -o json"));
@@ -44,7 +42,7 @@ describeKubectl("kubectl describe", (cluster, version) => {
       /^ +Normal +Pulled +\S+ \(x2 over \S+\) +kubelet +the image was there$/m,
     ],
     [
-      `node node-${suffix}`,
+      `node node-${tool}`,
       /^Roles: +worker$/m,
       /^Unschedulable: +false$/m,
       /^Non-terminated Pods: +\(1 in total\)$/m,
@@ -75,34 +73,34 @@ describeKubectl("kubectl describe", (cluster, version) => {
     ],
     ["persistentvolumeclaim one", /^Status: +Pending$/m, /^StorageClass: +fast-/m, /^Used By: +<none>$/m],
     [
-      `persistentvolume volume-${suffix}`,
+      `persistentvolume volume-${tool}`,
       /^Reclaim Policy: +Retain$/m,
       /^Capacity: +1Gi$/m,
       /^ {4}Path: +\/data$/m,
     ],
-    [`storageclass fast-${suffix}`, /^Provisioner: +example.org\/disk$/m, /^VolumeBindingMode: +Immediate$/m],
+    [`storageclass fast-${tool}`, /^Provisioner: +example.org\/disk$/m, /^VolumeBindingMode: +Immediate$/m],
     ["configmap one", /^key:\n----\nvalue$/m],
     ["secret one", /^Type: +Opaque$/m, /^password: +6 bytes$/m],
     ["serviceaccount one", /^Image pull secrets: +<none>$/m],
     ["role one", /^ {2}pods +\[\] +\[\] +\[get\]$/m],
     ["rolebinding one", /^ {2}Kind: +Role$/m, /^ {2}ServiceAccount +one *$/m],
-    [`clusterrole role-${suffix}`, /^ {2}pods +\[\] +\[\] +\[get\]$/m],
-    [`clusterrolebinding binding-${suffix}`, /^ {2}User +bob *$/m],
+    [`clusterrole role-${tool}`, /^ {2}pods +\[\] +\[\] +\[get\]$/m],
+    [`clusterrolebinding binding-${tool}`, /^ {2}User +bob *$/m],
     ["poddisruptionbudget one", /^Min available: +1$/m, /^ +Allowed disruptions: +0$/m],
-    [`priorityclass priority-${suffix}`, /^Value: +7$/m, /^GlobalDefault: +false$/m],
+    [`priorityclass priority-${tool}`, /^Value: +7$/m, /^GlobalDefault: +false$/m],
     ["endpointslice one", /^AddressType: +IPv4$/m, /^ +- Addresses: +10\.1\.2\.3$/m],
     ["controllerrevision one", /^Revision: +3$/m],
     ["lease one", /^ {2}Holder Identity: +me$/m],
-    [`runtimeclass runtime-${suffix}`, /^Handler: +runc$/m],
-    [`namespace with-${suffix}`, /^Status: +Active$/m, /^Labels: +kubernetes.io\/metadata.name=with-/m],
+    [`runtimeclass runtime-${tool}`, /^Handler: +runc$/m],
+    [`namespace with-${tool}`, /^Status: +Active$/m, /^Labels: +kubernetes.io\/metadata.name=with-/m],
   ])("%s", async (what, ...patterns) => {
     const text = await cluster.ok(`describe ${what}`);
     for (const pattern of patterns) expect(text).toMatch(pattern);
   });
 
-  test("what is not there", async () => {
-    expect(await cluster.fails("describe pod nobody")).toBe(
-      'Error from server (NotFound): pods "nobody" not found\n',
+  test("a missing object", async () => {
+    expect(await cluster.fails("describe pod missing")).toBe(
+      'Error from server (NotFound): pods "missing" not found\n',
     );
   });
 

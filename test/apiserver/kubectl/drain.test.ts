@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
-import { describeKubectl } from "../../support/describe-kubectl.ts";
+import { describeKubectl } from "../../support/kubectl/describe-kubectl.ts";
 
-describeKubectl("kubectl drain", (cluster, version) => {
-  const node = `node-${version.replace(".", "-")}`;
+describeKubectl("kubectl drain", (cluster, tool) => {
+  const node = `node-${tool}`;
 
   beforeAll(async () => {
     await cluster.apply({ apiVersion: "v1", kind: "Node", metadata: { name: node } });
@@ -18,7 +18,7 @@ describeKubectl("kubectl drain", (cluster, version) => {
         metadata: {
           name,
           labels: { app: name.replace(/-.*/, "") },
-          // drain refuses pods that nobody would bring back.
+          // drain refuses pods that no controller would recreate.
           ownerReferences: [
             { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "1", controller: true },
           ],
@@ -33,7 +33,7 @@ describeKubectl("kubectl drain", (cluster, version) => {
     await cluster.ok("create poddisruptionbudget guard --selector=app=guarded --min-available=1");
   });
 
-  /** As the disruption controller does after it has counted the pods. */
+  /** Writes the status as the disruption controller does. */
   async function allowDisruptions(count: number): Promise<void> {
     const path = cluster.path("policy/v1", "poddisruptionbudgets/guard");
     const current = await cluster.server.json("GET", path);
@@ -54,8 +54,8 @@ describeKubectl("kubectl drain", (cluster, version) => {
     expect(await cluster.ok(`get node ${node}`)).toMatch(/Unknown,SchedulingDisabled/);
     expect(await cluster.ok(`get node ${node} -o jsonpath={.spec.unschedulable}`)).toBe("true");
     expect(await cluster.ok(`uncordon ${node}`)).toBe(`node/${node} uncordoned\n`);
-    expect(await cluster.fails("cordon nobody")).toBe(
-      'Error from server (NotFound): nodes "nobody" not found\n',
+    expect(await cluster.fails("cordon missing")).toBe(
+      'Error from server (NotFound): nodes "missing" not found\n',
     );
   });
 
@@ -64,7 +64,7 @@ describeKubectl("kubectl drain", (cluster, version) => {
     expect(await cluster.ok(`taint node ${node} a-`)).toBe(`node/${node} untainted\n`);
   });
 
-  test("a budget that allows nothing keeps its pods", async () => {
+  test("a budget without allowed disruptions prevents evictions", async () => {
     await allowDisruptions(0);
     const draining = cluster.follow(`drain ${node}`);
     await draining.until(/pod\/free evicted/);
@@ -79,7 +79,7 @@ describeKubectl("kubectl drain", (cluster, version) => {
     expect(await cluster.ok("get pods -o name")).toBe("pod/guarded-1\npod/guarded-2\n");
   });
 
-  test("each eviction takes one from the budget; with the next one the node is empty", async () => {
+  test("each eviction uses the budget, and the last one empties the node", async () => {
     await allowDisruptions(1);
     const draining = cluster.follow(`drain ${node} --timeout=60s`);
     await draining.until(/pod\/guarded-\d evicted/);

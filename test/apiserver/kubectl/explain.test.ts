@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { describeKubectl } from "../../support/describe-kubectl.ts";
+import { describeKubectl } from "../../support/kubectl/describe-kubectl.ts";
 
 describeKubectl("kubectl explain and discovery", (cluster) => {
   describe("explain", () => {
@@ -16,7 +16,7 @@ describeKubectl("kubectl explain and discovery", (cluster) => {
       expect(text).toMatch(/^ {2}failureThreshold\t<integer>$/m);
     });
 
-    test("everything below", async () => {
+    test("all fields recursively", async () => {
       const text = await cluster.ok("explain statefulset.spec.updateStrategy --recursive");
       expect(text).toMatch(/^ {2}rollingUpdate\t<RollingUpdateStatefulSetStrategy>$/m);
       expect(text).toMatch(/^ {4}partition\t<integer>$/m);
@@ -68,12 +68,14 @@ describeKubectl("kubectl explain and discovery", (cluster) => {
 
   test("api-versions", async () => {
     expect((await cluster.ok("api-versions")).trim().split("\n")).toEqual([
+      "apiextensions.k8s.io/v1",
       "apps/v1",
       "authentication.k8s.io/v1",
       "authorization.k8s.io/v1",
       "coordination.k8s.io/v1",
       "discovery.k8s.io/v1",
       "events.k8s.io/v1",
+      "networking.k8s.io/v1",
       "node.k8s.io/v1",
       "policy/v1",
       "rbac.authorization.k8s.io/v1",

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { describeKubectl, type KubectlCluster } from "../../support/describe-kubectl.ts";
-import { oneOfEach } from "../../support/one-of-each.ts";
+import { describeKubectl, type KubectlCluster } from "../../support/kubectl/describe-kubectl.ts";
+import { oneOfEach } from "../../support/kubectl/one-of-each.ts";
 
-/** What `get` shows of each kind, and what `-o wide` adds. */
+/** Columns of `get` for each kind, and those that `-o wide` adds. */
 const columns = [
   ["pods", "NAME READY STATUS RESTARTS AGE", "IP NODE NOMINATED-NODE READINESS-GATES"],
   [
@@ -42,11 +42,9 @@ const columns = [
   ["clusterrolebindings", "NAME ROLE AGE", "USERS GROUPS SERVICEACCOUNTS"],
 ] as const;
 
-describeKubectl("kubectl get", (cluster, version) => {
-  const suffix = version.replace(".", "-");
-
+describeKubectl("kubectl get", (cluster, tool) => {
   beforeAll(async () => {
-    await cluster.apply(oneOfEach(suffix));
+    await cluster.apply(oneOfEach(tool));
     await cluster.ok("run two --image=nginx --labels=app=two,tier=web");
     await cluster.ok("run three --image=nginx --labels=app=three,tier=web");
     await reportRunning(cluster, "one");
@@ -60,7 +58,7 @@ describeKubectl("kubectl get", (cluster, version) => {
     expect(wide).toEqual(columns.map(([, usual, more]) => `${usual} ${more}`.trim()));
   });
 
-  test("a running pod and the service before it, as people know them", async () => {
+  test("a running pod and its service, in the usual columns", async () => {
     const pod = await cluster.ok("get pod one -o wide");
     expect(pod).toMatch(/^one +1\/1 +Running +0 +(\d+m)?\d+s +10\.1\.2\.3 +node-\S+ +<none> +<none>$/m);
     expect(await cluster.ok("get service one")).toMatch(
@@ -68,7 +66,7 @@ describeKubectl("kubectl get", (cluster, version) => {
     );
   });
 
-  test("several kinds at once are named with their kind", async () => {
+  test("several kinds at once are printed with their kind", async () => {
     const text = await cluster.ok("get pod/one deployment/one");
     expect(text).toMatch(/^pod\/one /m);
     expect(text).toMatch(/^deployment.apps\/one +0\/2 /m);
@@ -81,7 +79,7 @@ describeKubectl("kubectl get", (cluster, version) => {
     );
   });
 
-  test("yaml and json tell the same", async () => {
+  test("yaml and json have the same content", async () => {
     const json = JSON.parse(await cluster.ok("get pod one -o json"));
     expect(parse(await cluster.ok("get pod one -o yaml"))).toEqual(json);
     expect(json).toMatchObject({ apiVersion: "v1", kind: "Pod", metadata: { name: "one" } });
@@ -96,7 +94,7 @@ describeKubectl("kubectl get", (cluster, version) => {
     ["get pods -o name -l app!=one,tier", "pod/three\npod/two\n"],
     ["get pods -o name --field-selector=status.phase=Running", "pod/one\n"],
     ["get pods -o name --field-selector=metadata.name!=one,spec.nodeName=", "pod/three\npod/two\n"],
-    [`get pods -o name -A --field-selector=spec.nodeName=node-${suffix}`, "pod/one\n"],
+    [`get pods -o name -A --field-selector=spec.nodeName=node-${tool}`, "pod/one\n"],
     ["get pods -o jsonpath={.items[*].metadata.name}", "one three two"],
     [
       "get pods -o custom-columns=N:.metadata.name,A:.metadata.labels.app",
@@ -130,14 +128,14 @@ describeKubectl("kubectl get", (cluster, version) => {
     expect(byTime.match(/^\S+/gm)?.toSorted()).toEqual(["one", "three", "two"]);
   });
 
-  test("across namespaces the namespace comes first", async () => {
+  test("the namespace is the first column across namespaces", async () => {
     const text = await cluster.ok("get pods -A");
     expect(headerOf(text)).toBe("NAMESPACE NAME READY STATUS RESTARTS AGE");
     expect(text).toMatch(new RegExp(`^${cluster.namespace} +one `, "m"));
   });
 
   describe("watch", () => {
-    test("prints what is there, then each change", async () => {
+    test("prints existing objects, then each change", async () => {
       const watch = cluster.follow("get configmaps -w --output-watch-events");
       await watch.until(/ADDED +one/);
       await cluster.ok("create configmap seen --from-literal=a=1");
@@ -151,7 +149,7 @@ describeKubectl("kubectl get", (cluster, version) => {
 
     test("only of one object, and only changes", async () => {
       const watch = cluster.follow("get pods two --watch-only -o name");
-      // A watch that only shows changes says nothing when it is ready: changes go on until it notices one.
+      // A watch of changes prints nothing when it is ready, so the test makes changes until it prints one.
       const stop = setInterval(
         () => void cluster.run(`annotate pods --all at=${Date.now()} --overwrite`),
         300,
@@ -176,7 +174,7 @@ describeKubectl("kubectl get", (cluster, version) => {
   });
 });
 
-/** As a kubelet would. */
+/** Writes the status as a kubelet does. */
 async function reportRunning(cluster: KubectlCluster, name: string): Promise<void> {
   const status = {
     phase: "Running",

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { describeKubectl } from "../../support/describe-kubectl.ts";
+import { describeKubectl } from "../../support/kubectl/describe-kubectl.ts";
 
-/** What a person sees after a common mistake, word for word as from upstream. */
+/** Output for common mistakes, identical to upstream. */
 describeKubectl("kubectl and mistakes", (cluster) => {
   beforeAll(async () => {
     await cluster.ok("run pod --image=nginx:1");
@@ -175,7 +175,7 @@ describeKubectl("kubectl and mistakes", (cluster) => {
       expect(await create(manifest)).toContain(complaint.replace("NS", cluster.namespace));
     });
 
-    test("an unknown field is only warned of where the user says so", async () => {
+    test("an unknown field is a warning if the user requests it", async () => {
       const input = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"warned"},"color":1}';
       expect(await cluster.run("create -f - --validate=warn", { input })).toEqual({
         code: 0,
@@ -185,7 +185,7 @@ describeKubectl("kubectl and mistakes", (cluster) => {
     });
   });
 
-  test("what a pod's spec may not change is shown with what may", async () => {
+  test("a forbidden change of a pod's spec is reported with the allowed fields", async () => {
     expect(await cluster.fails(["patch", "pod", "pod", "-p", '{"spec":{"hostname":"other"}}'])).toContain(
       'The Pod "pod" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,' +
         "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing " +

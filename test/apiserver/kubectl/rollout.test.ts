@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { KubeObject } from "../../../src/api/objects.ts";
-import { describeKubectl, type KubectlCluster } from "../../support/describe-kubectl.ts";
+import type { KubeObject } from "../../../src/api/meta/objects.ts";
+import { describeKubectl, type KubectlCluster } from "../../support/kubectl/describe-kubectl.ts";
 
 interface Workload extends KubeObject {
   spec: { replicas: number; template: object };
@@ -15,7 +15,7 @@ describeKubectl("kubectl rollout", (cluster) => {
       await cluster.ok(["annotate", "deployment/web", "kubernetes.io/change-cause=the second image"]);
     });
 
-    test("status waits until the controller has done it", async () => {
+    test("status waits for the controller", async () => {
       const waiting = cluster.follow("rollout status deployment/web");
       await waiting.until(/Waiting for deployment spec update to be observed/);
       await playDeploymentController(cluster, { revision: "2", done: false });

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { KubeObject } from "../../../src/api/objects.ts";
+import type { KubeObject } from "../../../src/api/meta/objects.ts";
 import { issueClientCertificate, loadOrCreatePki } from "../../../src/apiserver/auth/pki/pki.ts";
-import { aliceToken, useSecureServer, withToken } from "../../support/secure-server.ts";
+import { aliceToken, useSecureServer, withToken } from "../../support/servers/secure-server.ts";
 
 type TokenRequest = KubeObject & { status: { token: string; expirationTimestamp: string } };
 type TokenReview = KubeObject & {
@@ -51,7 +51,7 @@ describe("without a credential", () => {
     expect((await server().call("GET", path, { anonymous: true })).status).toBe(status);
   });
 
-  test("nothing can be written, not even to what can be read", async () => {
+  test("writes are rejected, also for readable paths", async () => {
     for (const path of [
       "/livez",
       "/version",
@@ -62,7 +62,7 @@ describe("without a credential", () => {
     }
   });
 
-  test("nor a stream opened into a pod", async () => {
+  test("a stream into a pod is rejected", async () => {
     const headers = { connection: "Upgrade", upgrade: "websocket" };
     const response = await server().call("GET", "/api/v1/namespaces/default/pods/x/exec", {
       anonymous: true,
@@ -73,7 +73,7 @@ describe("without a credential", () => {
 });
 
 describe("tokens", () => {
-  test("of the token file have a name and groups", async () => {
+  test("of the token file authenticate a user with groups", async () => {
     expect(await whoIs(aliceToken)).toMatchObject({
       username: "alice",
       groups: ["devs", "testers", "system:authenticated"],
@@ -150,7 +150,7 @@ describe("tokens", () => {
     });
   });
 
-  test("are reviewed for others, for the audience they ask about", async () => {
+  test("are reviewed for other callers and their audience", async () => {
     const review = (token: string, audiences?: string[]) =>
       server().json<TokenReview>("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {
         spec: { token, ...(audiences && { audiences }) },
@@ -164,7 +164,7 @@ describe("tokens", () => {
     expect((await review("made-up")).status.authenticated).toBeFalsy();
   });
 
-  test("end when they said: nobody gets one for less than ten minutes or for ever", async () => {
+  test("expire when requested, no sooner than ten minutes and never unlimited", async () => {
     for (const [expirationSeconds, code] of [
       [1, 422],
       [2 ** 33, 422],
@@ -179,7 +179,7 @@ describe("tokens", () => {
 });
 
 describe("certificates", () => {
-  test("of the cluster's CA say who it is", async () => {
+  test("of the cluster's CA authenticate the user", async () => {
     const response = await as("jane", "devs").call(
       "POST",
       "/apis/authentication.k8s.io/v1/selfsubjectreviews",
@@ -191,7 +191,7 @@ describe("certificates", () => {
     });
   });
 
-  test("of another CA are refused, whatever they say", async () => {
+  test("of another CA are rejected", async () => {
     const directory = await mkdtemp(join(tmpdir(), "kindling-other-"));
     const other = await loadOrCreatePki({ directory, now: Date.now() });
     const pair = issueClientCertificate(other, {

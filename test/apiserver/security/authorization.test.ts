@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { KubeObject } from "../../../src/api/objects.ts";
-import type { Status } from "../../../src/api/status-error.ts";
-import type { ApiClient } from "../../support/api-server.ts";
-import { aliceToken, useSecureServer, withToken } from "../../support/secure-server.ts";
+import type { KubeObject } from "../../../src/api/meta/objects.ts";
+import type { Status } from "../../../src/api/meta/status-error.ts";
+import type { ApiClient } from "../../support/servers/api-server.ts";
+import { aliceToken, useSecureServer, withToken } from "../../support/servers/secure-server.ts";
 
 type Access = KubeObject & { status: { allowed: boolean } };
 
@@ -79,7 +79,7 @@ describe("RBAC", () => {
     expect((await server().call(method, path, options)).status).toBe(status);
   });
 
-  test("a service account has what its binding gives, as soon as it is there and no longer", async () => {
+  test("a service account has the permissions of its bindings while they exist", async () => {
     await server().json("POST", "/api/v1/namespaces/team/serviceaccounts", { metadata: { name: "robot" } });
     const path = "/api/v1/namespaces/team/serviceaccounts/robot/token";
     const { status } = await server().json<KubeObject & { status: { token: string } }>("POST", path, {});
@@ -98,7 +98,7 @@ describe("RBAC", () => {
     expect(await list()).toBe(200);
   });
 
-  test("reviews say the same as requests find", async () => {
+  test("reviews return the same decisions as requests", async () => {
     const may = async (client: ApiClient, verb: string, resource: string) => {
       const spec = { resourceAttributes: { verb, resource, namespace: "team" } };
       const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -116,7 +116,7 @@ describe("impersonation", () => {
   const impersonate = (headers: Record<string, string>) =>
     server().call("GET", "/api/v1/namespaces/team/pods", { headers });
 
-  test("of a user is that user, no more and no less", async () => {
+  test("gives exactly the permissions of the impersonated user", async () => {
     expect((await impersonate({ "impersonate-user": "dora" })).status).toBe(403);
     expect((await impersonate({ "impersonate-user": "dora", "impersonate-group": "devs" })).status).toBe(200);
     expect((await impersonate({ "impersonate-user": "system:anonymous" })).status).toBe(403);
@@ -142,7 +142,7 @@ describe("impersonation", () => {
     );
   });
 
-  test("a right to one name is no right to another, and none to groups", async () => {
+  test("permission for one name does not allow other names or groups", async () => {
     await server().json(
       "POST",
       `${rbac}/clusterroles`,
@@ -168,7 +168,7 @@ describe("impersonation", () => {
     expect(await whoAmI({ "impersonate-user": "bob", "impersonate-extra-scopes": "x" })).toBe(403);
   });
 
-  test("groups without a user are no identity", async () => {
+  test("rejects groups without a user", async () => {
     expect((await impersonate({ "impersonate-group": "system:masters" })).status).toBe(400);
   });
 });
@@ -208,7 +208,7 @@ describe("escalation", () => {
     expect(response.status, response.text).toBe(status);
   });
 
-  test("is worded as upstream words it, and a patch is no way around", async () => {
+  test("is reported with upstream's message, and also rejected in a patch", async () => {
     const response = await editor.call("POST", `${rbac}/namespaces/team/roles`, {
       body: role("more", rule("get", "secrets", { apiGroups: [""] })),
     });

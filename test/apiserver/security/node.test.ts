@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { KubeObject, Pod } from "../../../src/api/objects.ts";
-import type { ApiClient } from "../../support/api-server.ts";
-import { useSecureServer } from "../../support/secure-server.ts";
+import type { KubeObject, Pod } from "../../../src/api/meta/objects.ts";
+import type { ApiClient } from "../../support/servers/api-server.ts";
+import { useSecureServer } from "../../support/servers/secure-server.ts";
 
 const { server, secrets, as, expectSilence } = useSecureServer();
 const core = "/api/v1/namespaces/default";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
-/** What a kubelet may see and do: its own node, its own pods, and what they need. */
+/** Permissions of a kubelet: its own node, its own pods, and the objects they refer to. */
 describe("a node", () => {
   let node: ApiClient;
 
@@ -84,7 +84,7 @@ describe("a node", () => {
     expect((await node.call("GET", path)).status).toBe(status);
   });
 
-  test("lists just the pods it asked for", async () => {
+  test("lists only the pods of its field selector", async () => {
     const list = await node.json<KubeObject & { items: Pod[] }>(
       "GET",
       "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1",
@@ -113,13 +113,7 @@ describe("a node", () => {
       200,
     ],
     ["another's status", "PATCH", "/api/v1/nodes/n2/status", { status: {} }, 403],
-    [
-      "a label of its own",
-      "PATCH",
-      "/api/v1/nodes/n1",
-      { metadata: { labels: { "example.org/x": "1" } } },
-      200,
-    ],
+    ["its own label", "PATCH", "/api/v1/nodes/n1", { metadata: { labels: { "example.org/x": "1" } } }, 200],
     [
       "a label that it may not give itself",
       "PATCH",
@@ -203,11 +197,11 @@ describe("a node", () => {
     );
   });
 
-  test("loses sight of a secret with the last pod that needs it", async () => {
+  test("loses access to a secret with the last pod that refers to it", async () => {
     expect((await node.call("GET", `${core}/secrets/mounted`)).status).toBe(403);
   });
 
-  test("of a name only, without the group, is nobody", async () => {
+  test("with the name only, without the group, has no rights", async () => {
     expect((await as("system:node:n1").call("GET", "/api/v1/nodes/n1")).status).toBe(403);
   });
 

@@ -1,12 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { conditionOf } from "../../../src/api/conditions.ts";
-import type { Pod } from "../../../src/api/objects.ts";
-import { useRecords } from "../../support/records.ts";
-import { shell, untilTold, useRuntimeNode } from "../../support/runtime-node.ts";
-import { isReady } from "../../support/simulated-node.ts";
-import { describeWithTool } from "../../support/tools.ts";
+import { conditionOf } from "../../../src/api/meta/object-facts.ts";
+import type { Pod } from "../../../src/api/meta/objects.ts";
+import { useRecords } from "../../support/node/records.ts";
+import { shell, untilTold, useRuntimeNode } from "../../support/node/runtime-node.ts";
+import { isReady } from "../../support/node/simulated-node.ts";
+import { describeWithTool } from "../../support/programs/tools.ts";
 
 const statusOf = (pod: Pod) => pod.status?.containerStatuses?.[0];
 
@@ -14,9 +14,9 @@ describeWithTool("busybox", "hooks, init containers and sidecars on our runtime"
   const { folder, lines, mount, volume } = useRecords();
   const host = useRuntimeNode({ driver: "host" });
 
-  test("hooks: postStart, and preStop before the stop signal, whatever each is", async () => {
+  test("hooks: postStart and preStop run with every kind of handler, preStop before the stop signal", async () => {
     const { node } = host;
-    // Signals and requests come to who is there to hear them.
+    // Signals and requests only reach processes that handle them already.
     const once = (condition: string) => `until ${condition}; do sleep 0.05; done`;
     const say = (word: string, condition = "true") => ({
       exec: { command: ["sh", "-c", `${once(condition)}; echo ${word} >> /records/hooks`] },
@@ -40,7 +40,7 @@ describeWithTool("busybox", "hooks, init containers and sidecars on our runtime"
       terminationGracePeriodSeconds,
       containers: [shell(untilTold, { lifecycle: { preStop: { sleep: { seconds: 2 } } } })],
     });
-    // A server that notes the hook's request before it answers: only then may the container be told to end.
+    // A server that records the hook's request before it responds: only then may the container get its stop signal.
     const answer = [
       "#!/bin/sh",
       'while read -r line; do echo "$line" >> /records/asked; case $line in ??*) ;; *) break ;; esac; done',
@@ -76,7 +76,7 @@ describeWithTool("busybox", "hooks, init containers and sidecars on our runtime"
     expect(Date.now() - began).toBeGreaterThan(2_000);
   });
 
-  test("hooks: a postStart that fails ends the container, and it is started again", async () => {
+  test("hooks: a failed postStart hook stops the container, which is restarted", async () => {
     const { node } = host;
     const postStart = { exec: { command: ["sh", "-c", "echo no database; false"] } };
     await node.run("unhooked", { containers: [shell(untilTold, { lifecycle: { postStart } })] });
@@ -85,7 +85,7 @@ describeWithTool("busybox", "hooks, init containers and sidecars on our runtime"
     expect((await node.untilEvent("unhooked", /^PostStartHook failed/)).reason).toBe("FailedPostStartHook");
   });
 
-  test("hooks: a postStart in whose middle the kubelet is restarted runs again, and Ready waits for its end", async () => {
+  test("hooks: a postStart hook that a kubelet restart interrupts runs again, and Ready waits for it", async () => {
     const { node } = host;
     const begun = () => lines("cut-off");
     const script = "echo begun >> /records/cut-off; until test -e /records/go; do sleep 0.1; done";
@@ -105,7 +105,7 @@ describeWithTool("busybox", "hooks, init containers and sidecars on our runtime"
     const after = await node.until("cut-off", isReady);
     await history.stop();
     expect(statusOf(after)).toMatchObject({ restartCount: 0, containerID: statusOf(before)?.containerID });
-    // What has ended is not begun once more.
+    // A container that has exited is not started again.
     node.kill();
     await node.start();
     await node.run("later", { containers: [shell(untilTold)] });
@@ -113,7 +113,7 @@ describeWithTool("busybox", "hooks, init containers and sidecars on our runtime"
     expect(await begun()).toEqual(["begun", "begun"]);
   });
 
-  test("init containers and sidecars start in order, and stop in the order back", async () => {
+  test("init containers and sidecars start in order and stop in reverse order", async () => {
     const { node } = host;
     const once = (name: string) => shell(`echo ${name} >> /records/order`, { name, ...mount });
     // What runs has not said so yet: the next one waits for a hook that sees it.
@@ -155,7 +155,7 @@ describeWithTool("busybox", "hooks, init containers and sidecars on our runtime"
     expect((await lines("order")).slice(5)).toEqual(["main down", "logger down", "proxy down"]);
   });
 
-  test("an init container that fails is tried again, and ends the pod where nothing is restarted", async () => {
+  test("a failed init container is retried, or fails the pod with restartPolicy Never", async () => {
     const { node } = host;
     const failing = shell("exit 4", { name: "setup" });
     const spec = { initContainers: [failing], containers: [shell(untilTold)] };

@@ -1,19 +1,19 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { defaultPod } from "../../../src/api/defaults/pod.ts";
-import type { Container, Pod, PodSpec } from "../../../src/api/objects.ts";
-import { createImageUserReader } from "../../../src/kubelet/container/image-user.ts";
-import { inspectPod } from "../../../src/kubelet/container/inspect-pod.ts";
-import { defaultCpuSettings } from "../../../src/kubelet/container/linux-resources.ts";
-import { listByPod } from "../../../src/kubelet/container/list-by-pod.ts";
-import { type ContainerDeps, prepareContainer } from "../../../src/kubelet/container/prepare-container.ts";
-import { prepareSandbox, type SandboxDeps } from "../../../src/kubelet/container/prepare-sandbox.ts";
-import { readMachineFacts } from "../../../src/kubelet/container/read-machine-facts.ts";
-import { execIn, untilExited } from "../../support/cri-pod.ts";
-import { busyboxImage, type CriRuntime, startCriRuntime } from "../../support/cri-runtime.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { describeWithTool } from "../../support/tools.ts";
+import type { Container, Pod, PodSpec } from "../../../src/api/meta/objects.ts";
+import { defaultPod } from "../../../src/api/pod/defaults/pod.ts";
+import { defaultCpuSettings } from "../../../src/kubelet/cgroups/linux-resources.ts";
+import { createImageUserReader } from "../../../src/kubelet/containers/container-security.ts";
+import { inspectPod, listByPod } from "../../../src/kubelet/containers/inspect-pod.ts";
+import { type ContainerDeps, prepareContainer } from "../../../src/kubelet/containers/prepare-container.ts";
+import { prepareSandbox, type SandboxDeps } from "../../../src/kubelet/containers/prepare-sandbox.ts";
+import { readMachineFacts } from "../../../src/kubelet/containers/read-machine-facts.ts";
+import { execIn, untilExited } from "../../support/cri/cri-pod.ts";
+import { busyboxImage, type CriRuntime, startCriRuntime } from "../../support/cri/cri-runtime.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { makePod, userPod } from "../../support/manifests/pod.ts";
+import { describeWithTool } from "../../support/programs/tools.ts";
 
 // A pod's spec, all the way to a container on a real socket and back to what the kubelet sees of it.
 describeWithTool("busybox", "a pod on our runtime", () => {
@@ -51,10 +51,11 @@ function suite(driver: "oci" | "host", terminationMessagePath: string): void {
       recursiveReadOnly: () => false,
       dataDirectory: join(folder, "kubelet"),
       logsDirectory: join(folder, "logs"),
-      clusterDns: ["192.0.2.10"],
+      clusterDns: async () => ["192.0.2.10"],
       clusterDomain: "cluster.local",
       resolvConf: join(folder, "resolv.conf"),
       cgroupParent: async () => "",
+      sandboxMark: async () => ({}),
       cpu: defaultCpuSettings,
       seccompDefault: false,
     };
@@ -62,15 +63,12 @@ function suite(driver: "oci" | "host", terminationMessagePath: string): void {
   afterAll(() => runtime?.stop());
 
   async function run(name: string, container: Partial<Container>, spec: Partial<PodSpec> = {}) {
-    const pod: Pod = {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name, namespace: "shop", uid: `uid-${process.pid}-${name}` },
-      spec: {
-        containers: [{ name: "c", image: busyboxImage, terminationMessagePath, ...container }],
-        ...spec,
-      },
-    };
+    const pod = makePod(name, {
+      ...userPod,
+      metadata: { namespace: "shop", uid: `uid-${process.pid}-${name}` },
+      container: { image: busyboxImage, terminationMessagePath, ...container },
+      ...spec,
+    });
     defaultPod(pod);
     const [made] = pod.spec?.containers ?? [];
     if (!made) throw new Error("the pod has a container");
@@ -103,7 +101,7 @@ function suite(driver: "oci" | "host", terminationMessagePath: string): void {
     return listing && inspectPod({ cri: runtime.client, dataDirectory: deps.dataDirectory }, listing);
   }
 
-  test("has the names, files, environment and user that its spec asks for", async () => {
+  test("has the names, files, environment and user of its spec", async () => {
     const { podIps, containerId, pod } = await run(
       "asked",
       {
@@ -138,7 +136,7 @@ function suite(driver: "oci" | "host", terminationMessagePath: string): void {
 
   test.each([
     ["file", `echo last words > ${terminationMessagePath}; exit 3`, "File", "last words\n"],
-    // Of two streams nobody can tell what came first.
+    // The order of lines between two streams is undefined.
     [
       "log",
       "echo said; echo cried >&2; exit 3",

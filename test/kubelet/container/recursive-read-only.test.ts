@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { CriClient } from "../../../src/cri/cri-client.ts";
 import type { Mount } from "../../../src/cri/generated/cri.ts";
-import { isReady, useSimulatedNode } from "../../support/simulated-node.ts";
+import { isReady, useSimulatedNode } from "../../support/node/simulated-node.ts";
 
 const asked: Mount[] = [];
 
@@ -24,9 +24,9 @@ function ableRuntime({ runtime, ...rest }: CriClient): CriClient {
   };
 }
 
-const host = useSimulatedNode({ between: ableRuntime });
+const host = useSimulatedNode({ wrapCri: ableRuntime });
 
-test("a volume is read-only with all that is mounted below it where the runtime can, and the status says so", async () => {
+test("a volume is recursively read-only if the runtime supports it, and the status shows it", async () => {
   const mount = { readOnly: true, recursiveReadOnly: "Enabled" };
   const volumeMounts = [
     { name: "data", mountPath: "/deep", ...mount },

@@ -1,20 +1,17 @@
 import { expect, test } from "vitest";
-import { shell, untilTold, useRuntimeNode } from "../../support/runtime-node.ts";
-import { isReady } from "../../support/simulated-node.ts";
-import { describeWithTool } from "../../support/tools.ts";
+import { makeConfigMap } from "../../support/manifests/config-map.ts";
+import { shell, untilTold, useRuntimeNode } from "../../support/node/runtime-node.ts";
+import { isReady } from "../../support/node/simulated-node.ts";
+import { describeWithTool } from "../../support/programs/tools.ts";
 
-describeWithTool("busybox", "what a container on our runtime finds", () => {
+describeWithTool("busybox", "volumes and environment of a container", () => {
   const host = useRuntimeNode({ driver: "host" });
 
-  test("volumes: each kind is there, and an update of a config map shows in the running container", async () => {
+  test("volumes: each kind is mounted, and an update of a config map is visible in the running container", async () => {
     const { node, exec } = host;
-    const metadata = { name: "settings", namespace: "default" };
-    await node.client.create("configmaps", {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata,
-      data: { colour: "blue", size: "small" },
-    });
+    const settings = makeConfigMap("settings", { data: { colour: "blue", size: "small" } });
+    await node.client.create("configmaps", settings);
+    const key = { namespace: "default", name: "settings" };
     await node.client.create("secrets", {
       apiVersion: "v1",
       kind: "Secret",
@@ -80,11 +77,11 @@ describeWithTool("busybox", "what a container on our runtime finds", () => {
     await exec(pod, "echo -n part > /part/file");
     expect(await exec(pod, "cat /disk/a/b/file")).toBe("part");
 
-    await node.client.patch("configmaps", metadata, {
+    await node.client.patch("configmaps", key, {
       patch: { kind: "merge", body: { data: { colour: "green", size: null } } },
     });
     await expect.poll(() => exec(pod, "cat /settings/colour")).toBe("green");
-    // As upstream: a file that is mounted by itself stays as it was.
+    // As upstream: a file that is mounted with subPath does not change.
     expect(await exec(pod, "ls /settings; cat /one/colour")).toBe("colour\nblue");
     // The pod's own description is another source of files.
     const ofPod = { namespace: "default", name: "volumes" };
@@ -93,10 +90,10 @@ describeWithTool("busybox", "what a container on our runtime finds", () => {
     });
     await expect.poll(() => exec(pod, "cat /projected/labels")).toBe('app="renamed"');
 
-    // A kubelet that starts anew keeps up what the one before has mounted.
+    // A restarted kubelet keeps updating the volumes that the previous one mounted.
     await node.stop();
     await node.start();
-    await node.client.patch("configmaps", metadata, {
+    await node.client.patch("configmaps", key, {
       patch: { kind: "merge", body: { data: { colour: "red" } } },
     });
     await expect.poll(() => exec(pod, "cat /settings/colour")).toBe("red");
@@ -105,12 +102,8 @@ describeWithTool("busybox", "what a container on our runtime finds", () => {
 
   test("environment: literals, references, fields, resources, in order and expanded", async () => {
     const { node, exec } = host;
-    await node.client.create("configmaps", {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name: "env", namespace: "default" },
-      data: { LEVEL: "debug", NAME: "from the map" },
-    });
+    const data = { LEVEL: "debug", NAME: "from the map" };
+    await node.client.create("configmaps", makeConfigMap("env", { data }));
     await node.client.create("services", {
       apiVersion: "v1",
       kind: "Service",
@@ -125,7 +118,7 @@ describeWithTool("busybox", "what a container on our runtime finds", () => {
           env: [
             { name: "NAME", ...fieldRef("metadata.name") },
             { name: "IP", ...fieldRef("status.podIP") },
-            { name: "URL", value: "http://$(IP)/$(NAME)/$(NOBODY)/$$(NAME)" },
+            { name: "URL", value: "http://$(IP)/$(NAME)/$(UNDEFINED)/$$(NAME)" },
             {
               name: "MEMORY",
               valueFrom: { resourceFieldRef: { resource: "limits.memory", divisor: "1Mi" } },
@@ -142,7 +135,7 @@ describeWithTool("busybox", "what a container on our runtime finds", () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         ...["LEVEL=debug", "P_LEVEL=debug", "NAME=environment", "KEY=debug", "MEMORY=64"],
-        ...[`IP=${pod.status?.podIP}`, `URL=http://${pod.status?.podIP}/environment/$(NOBODY)/$(NAME)`],
+        ...[`IP=${pod.status?.podIP}`, `URL=http://${pod.status?.podIP}/environment/$(UNDEFINED)/$(NAME)`],
       ]),
     );
     expect(lines.filter((line) => line.startsWith("NONE="))).toEqual([]);

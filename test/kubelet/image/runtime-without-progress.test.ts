@@ -10,11 +10,13 @@ import {
   type PullImageRequest,
   type PullImageResponse,
 } from "../../../src/cri/generated/cri.ts";
-import { defaultKubeletConfiguration } from "../../../src/kubelet/configuration/kubelet-configuration.ts";
-import { createImagePuller } from "../../../src/kubelet/image/create-image-puller.ts";
+import { defaultKubeletConfiguration } from "../../../src/kubelet/config/kubelet-configuration.ts";
+import { createImagePuller } from "../../../src/kubelet/images/image-puller.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { createMetrics } from "../../../src/lib/metrics/metrics.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { makePod } from "../../support/manifests/pod.ts";
 
 /** A runtime of today: it knows the call neither by name nor by number. */
 const server = new Server();
@@ -52,7 +54,7 @@ afterAll(() => {
   server.forceShutdown();
 });
 
-test("3542-7 falls back to PullImage, remembers it, and says so once", async () => {
+test("3542-7 falls back to PullImage, remembers it, and logs it once", async () => {
   const events: string[] = [];
   const log: string[] = [];
   let probes = 0;
@@ -64,6 +66,7 @@ test("3542-7 falls back to PullImage, remembers it, and says so once", async () 
     },
   };
   const puller = createImagePuller({
+    metrics: createMetrics(),
     cri: { images },
     getSecret: async () => undefined,
     recorder: { record: (_about, { reason, message }) => events.push(`${reason} ${message}`) },
@@ -75,8 +78,7 @@ test("3542-7 falls back to PullImage, remembers it, and says so once", async () 
     logger: createLogger({ format: "json", level: "info", destination: { write: (line) => log.push(line) } }),
   });
   const container = { name: "web", image: "busybox" };
-  const metadata = { name: "pod", namespace: "default", uid: "uid-1" };
-  const pod = { apiVersion: "v1", kind: "Pod", metadata, spec: { containers: [container] } };
+  const pod = makePod("pod", { metadata: { uid: "uid-1" }, containers: [container] });
   const { signal } = new AbortController();
   const ensure = () => puller.ensureImage({ pod, container, runtimeHandler: "", signal });
   expect(await ensure()).toBe("sha256:old");
@@ -84,10 +86,11 @@ test("3542-7 falls back to PullImage, remembers it, and says so once", async () 
 
   expect({ probes, pulls: pulls.length }).toEqual({ probes: 1, pulls: 2 });
   expect(pulls[0]?.image?.image).toBe("busybox:latest");
-  expect(log.filter((line) => line.includes("no PullImageWithProgress"))).toHaveLength(1);
+  expect(log.filter((line) => line.includes("does not implement PullImageWithProgress"))).toHaveLength(1);
   expect(events).toEqual([
     ...[
       'Pulling Pulling image "busybox"',
+      expect.stringMatching(/^PullImageWithProgressNotImplemented the container runtime does not implement/),
       expect.stringMatching(/^Pulled Successfully pulled image "busybox" in/),
     ],
     ...['Pulling Pulling image "busybox"', expect.stringMatching(/Image size: 7 bytes\.$/)],

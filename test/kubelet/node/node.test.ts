@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Lease, Node } from "../../../src/api/objects.ts";
-import type { Client } from "../../../src/client/client.ts";
-import { connectCluster } from "../../../src/client/create-client.ts";
+import type { Lease, Node } from "../../../src/api/meta/objects.ts";
+import type { Client } from "../../../src/client/api/client.ts";
+import { connectCluster } from "../../../src/client/api/create-client.ts";
 import { answer, nodeOptions } from "../../../src/kubelet/node/node.fixture.ts";
 import { runNodeLease } from "../../../src/kubelet/node/node-lease.ts";
 import {
@@ -11,7 +11,7 @@ import {
 import { readMachine } from "../../../src/kubelet/node/read-machine.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
-import { startTestServer, type TestServer } from "../../support/api-server.ts";
+import { startTestServer, type TestServer } from "../../support/servers/api-server.ts";
 
 let server: TestServer;
 let client: Client;
@@ -74,7 +74,7 @@ async function nodeRequests(verb: string): Promise<number> {
     .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-test("a node is ready with its first write, has a lease, and then keeps still", async () => {
+test("a node is ready with its first write, has a lease, and then writes nothing", async () => {
   const node = await startNode().registered;
   expect(node.status?.conditions?.at(-1)).toMatchObject({ type: "Ready", status: "True" });
   const leasePath = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1";
@@ -86,7 +86,7 @@ test("a node is ready with its first write, has a lease, and then keeps still", 
   expect(await nodeRequests("PATCH")).toBe(0);
 });
 
-test("a kubelet that comes back takes its node over, and writes nothing when nothing changed", async () => {
+test("a restarted kubelet takes over its node and writes nothing if nothing changed", async () => {
   await startNode().registered;
   await stopNode();
   const labels = { labels: { "kubernetes.io/os": "plan9", mine: "yes" } };
@@ -106,7 +106,7 @@ test("a kubelet that comes back takes its node over, and writes nothing when not
   expect(await nodeRequests("PATCH")).toBe(before + 1);
 });
 
-test("what was written over its status comes back, addresses of both families too", async () => {
+test("the node's status is restored after another client overwrites it, with addresses of both families", async () => {
   await startNode().registered;
   const status = {
     conditions: [{ type: "Ready", status: "Unknown" }],
@@ -116,8 +116,8 @@ test("what was written over its status comes back, addresses of both families to
     body: { status },
     headers: { "content-type": "application/merge-patch+json" },
   });
-  const told = async () => (await server.json<Node>("GET", "/api/v1/nodes/node-1")).status;
-  await expect.poll(told).toMatchObject({
+  const statusOf = async () => (await server.json<Node>("GET", "/api/v1/nodes/node-1")).status;
+  await expect.poll(statusOf).toMatchObject({
     conditions: expect.arrayContaining([expect.objectContaining({ type: "Ready", status: "True" })]),
     addresses: [
       { type: "InternalIP", address: "10.1.0.1" },

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import type { Pod } from "../../../src/api/objects.ts";
-import { makePod } from "../../../src/kubelet/container/make-pod.fixture.ts";
-import { createTestProber, observedPod } from "../../../src/kubelet/probe/prober.fixture.ts";
+import type { Pod } from "../../../src/api/meta/objects.ts";
+import { makePod } from "../../../src/kubelet/containers/make-pod.fixture.ts";
+import { createTestProber, observedPod } from "../../../src/kubelet/model/prober.fixture.ts";
 import { startCluster } from "../../../src/testing/start-cluster.ts";
 
 const page = readFileSync(new URL("../../../docs/probes.md", import.meta.url), "utf8");
@@ -19,14 +19,14 @@ test("950-5 the documented example survives a slow start and is killed promptly 
   prober.observe(pod, observedPod(pod, [{ id: "a", name: "app" }]));
 
   await clock.advance(285_000);
-  expect(prober.verdict(pod, "a")).toEqual({ started: false, ready: false });
+  expect(prober.probeResult(pod, "a")).toEqual({ started: false, ready: false });
   expect(prober.startupBudget("a")?.text).toBe("29 of 30 failures, at most 5 s left");
   up = true;
   await clock.advance(5_000);
-  expect(prober.verdict(pod, "a")).toEqual({ started: true, ready: true });
+  expect(prober.probeResult(pod, "a")).toEqual({ started: true, ready: true });
   up = false;
   await clock.advance(10_000);
-  expect(prober.verdict(pod, "a").kill?.message).toBe(
+  expect(prober.probeResult(pod, "a").kill?.message).toBe(
     "Container app failed liveness probe, will be restarted",
   );
 });
@@ -37,9 +37,9 @@ test("950-3 the documented example is killed when it has not started after five 
   const { prober, clock } = createTestProber(() => ({ kind: "failure", output: "" }));
   prober.observe(pod, observedPod(pod, [{ id: "a", name: "app" }]));
   await clock.advance(289_999);
-  expect(prober.verdict(pod, "a").kill).toBeUndefined();
+  expect(prober.probeResult(pod, "a").kill).toBeUndefined();
   await clock.advance(1);
-  expect(prober.verdict(pod, "a").kill?.probe).toBe("startup");
+  expect(prober.probeResult(pod, "a").kill?.probe).toBe("startup");
 });
 
 test("the documented example in a cluster: kept while it starts slowly, restarted soon after it hangs", async () => {
@@ -53,13 +53,13 @@ test("the documented example in a cluster: kept while it starts slowly, restarte
   await clock.advance("4m");
   expect(statusOf(await client.get("pods", name))).toMatchObject({ started: false, restartCount: 0 });
 
-  refused.heal();
+  refused.end();
   await clock.advance("10s");
   await client.waitFor("pods", name, "Ready");
   const hang = faults.failProbe({ pod: "slow-starter", probe: "liveness" }, "context deadline exceeded");
   await clock.advance("10s");
   await client.waitFor("pods", name, (pod) => statusOf(pod)?.restartCount === 1);
-  hang.heal();
+  hang.end();
   const messages = async () => {
     const events = await client.list("events", { fieldSelector: `involvedObject.name=${name}` });
     return events.map(({ message }) => message);

@@ -2,15 +2,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Pod } from "../../../src/api/objects.ts";
-import { type Containerd, startContainerd } from "../../support/containerd.ts";
-import { busyboxImage, writeBusyboxTree } from "../../support/cri-runtime.ts";
-import { writeImageArchive } from "../../support/image-archive.ts";
-import { type KubeletNode, startKubeletNode } from "../../support/kubelet-node.ts";
-import { shell, untilTold, useRuntimeNode } from "../../support/runtime-node.ts";
-import { isReady } from "../../support/simulated-node.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { describeWithTool, type ToolName, toolPath } from "../../support/tools.ts";
+import type { Pod } from "../../../src/api/meta/objects.ts";
+import { type Containerd, startContainerd } from "../../support/cri/containerd.ts";
+import { describeEachDriver } from "../../support/cri/cri-drivers.ts";
+import { busyboxImage, writeBusyboxTree } from "../../support/cri/cri-runtime.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { type KubeletNode, startKubeletNode } from "../../support/node/kubelet-node.ts";
+import { shell, untilTold, useRuntimeNode } from "../../support/node/runtime-node.ts";
+import { isReady } from "../../support/node/simulated-node.ts";
+import { describeWithTool, type ToolName, toolPath } from "../../support/programs/tools.ts";
+import { writeImageArchive } from "../../support/registry/image-archive.ts";
 
 interface Parts {
   readonly node: KubeletNode;
@@ -18,11 +19,8 @@ interface Parts {
 
 const directory = temporaryFolder();
 
-describeWithTool("busybox", "commands as probes on the driver host", () =>
-  commands(useRuntimeNode({ driver: "host" })),
-);
-describeWithTool("conmon", "commands as probes on the driver oci", () =>
-  commands(useRuntimeNode({ driver: "oci" })),
+describeWithTool("busybox", "commands as probes", () =>
+  describeEachDriver((driver) => commands(useRuntimeNode({ driver }))),
 );
 for (const tool of ["containerd", "containerd-2"] as const) {
   describeWithTool(tool, `commands as probes over ${tool}`, () => commands(useContainerd(tool)));
@@ -49,7 +47,7 @@ const statusOf = (pod: Pod) => pod.status?.containerStatuses?.[0];
 const isRunning = (pod: Pod) => statusOf(pod)?.state?.running !== undefined;
 
 function commands(parts: Parts): void {
-  test("one that does not end in time has failed, and is killed", async () => {
+  test("a command that exceeds its timeout fails and is killed", async () => {
     const { node } = parts;
     // Other tests on the machine have sleepers too.
     const seconds = 1_000_000 + process.pid;
@@ -63,7 +61,7 @@ function commands(parts: Parts): void {
     await node.until("late", (pod) => pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded");
   });
 
-  test("950-6 a kubelet restart in mid-startup neither calls it started nor begins anew", async () => {
+  test("950-6 a kubelet restart during startup neither marks the container started nor restarts its budget", async () => {
     const { node } = parts;
     const exec = { command: ["sh", "-c", "echo >> /v/asked; test -e /v/up"] };
     const startupProbe = { exec, periodSeconds: 1, timeoutSeconds: 30, failureThreshold: 600 };

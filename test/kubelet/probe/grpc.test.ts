@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from "node:net";
 import { Server, ServerCredentials, type ServiceDefinition, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
-import { ownPort } from "../../support/own-share.ts";
+import { ownPort } from "../../support/network/own-share.ts";
 import { runHandler } from "./run-handler.ts";
 
 type Check = (
@@ -50,7 +50,7 @@ async function serve(
   });
 }
 
-describe("the answer", () => {
+describe("the response", () => {
   const rows: [string, number, object][] = [
     ["serving", 1, { kind: "success" }],
     ["not serving", 2, { kind: "failure", output: 'service unhealthy (responded with "NOT_SERVING")' }],
@@ -67,7 +67,7 @@ describe("the answer", () => {
     expect(await runHandler({ grpc: { port } })).toEqual(expected);
   });
 
-  test("the service's name and the user agent arrive", async () => {
+  test("sends the service's name and the user agent", async () => {
     let seen: [string, unknown] | undefined;
     const port = await serve((service, metadata) => {
       seen = [service, metadata["user-agent"]];
@@ -102,7 +102,7 @@ describe("failures", () => {
     });
   });
 
-  test("no answer in time", async () => {
+  test("no response in time", async () => {
     const port = await serve(() => "hang");
     expect(await runHandler({ grpc: { port } }, { timeoutMs: 3_000 })).toEqual({
       kind: "failure",
@@ -110,7 +110,7 @@ describe("failures", () => {
     });
   });
 
-  test("nobody listens", async () => {
+  test("fails when nothing listens on the port", async () => {
     const port = await ownPort();
     expect(await runHandler({ grpc: { port } }, { timeoutMs: 100 })).toEqual({
       kind: "failure",
@@ -118,7 +118,7 @@ describe("failures", () => {
     });
   });
 
-  test("a server that takes connections and says nothing; the connection does not outlive the probe", async () => {
+  test("a server that accepts connections and does not respond; the connection is closed with the probe", async () => {
     let closed: Promise<unknown> | undefined;
     const silent = createServer((socket) => {
       closed = new Promise((resolve) => socket.on("close", resolve));

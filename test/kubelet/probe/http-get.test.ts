@@ -3,7 +3,7 @@ import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSelfSigned } from "../../../src/lib/x509/self-signed.ts";
-import { ownPort } from "../../support/own-share.ts";
+import { ownPort } from "../../support/network/own-share.ts";
 import { runHandler } from "./run-handler.ts";
 
 const closers: (() => void)[] = [];
@@ -26,7 +26,7 @@ async function listen(
 }
 
 const serve = (handler: RequestListener, host?: string) => listen(createServer(handler), host);
-/** A server that answers with these bytes, whatever comes, and closes unless told. */
+/** A server that responds with these bytes to any input. Closes the connection by default. */
 const serveBytes = (bytes: string, { close = true } = {}) =>
   listen(
     createTcpServer((socket) => {
@@ -35,7 +35,7 @@ const serveBytes = (bytes: string, { close = true } = {}) =>
     }),
   );
 
-describe("the answer", () => {
+describe("the response", () => {
   test.each([200, 204, 206])("%d is a success", async (status) => {
     const port = await serve((_request, response) => response.writeHead(status).end());
     expect(await runHandler({ httpGet: { port } })).toEqual({ kind: "success" });
@@ -131,7 +131,7 @@ describe("redirects", () => {
     expect(seen).toEqual(["/", "/login"]);
   });
 
-  test("the answer at the end of them counts", async () => {
+  test("the response after the last redirect counts", async () => {
     const port = await serve((request, response) => {
       if (request.url === "/") response.writeHead(308, { location: "/down" }).end();
       else response.writeHead(503).end();
@@ -149,7 +149,7 @@ describe("redirects", () => {
     });
   });
 
-  test("in a circle end", async () => {
+  test("loops end", async () => {
     let requests = 0;
     const port = await serve((_request, response) => {
       requests++;
@@ -164,7 +164,7 @@ describe("redirects", () => {
 });
 
 describe("failures", () => {
-  test("nobody listens", async () => {
+  test("fails when nothing listens on the port", async () => {
     const port = await ownPort();
     expect(await runHandler({ httpGet: { port, path: "/x" } })).toEqual({
       kind: "failure",
@@ -172,7 +172,7 @@ describe("failures", () => {
     });
   });
 
-  test("no answer in time", async () => {
+  test("no response in time", async () => {
     const port = await serve(() => {});
     expect(await runHandler({ httpGet: { port } }, { timeoutMs: 50 })).toEqual({
       kind: "failure",
@@ -206,7 +206,7 @@ describe("failures", () => {
     expect(outcome).toMatchObject({ kind: "failure", output: expect.stringContaining(text) });
   });
 
-  test("a body that breaks off says nothing of the container", async () => {
+  test("a truncated body does not change the result", async () => {
     const port = await serveBytes("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
     expect(await runHandler({ httpGet: { port } })).toEqual({
       kind: "error",

@@ -1,6 +1,6 @@
-import type { Container, Probe } from "../../../src/api/objects.ts";
-import { createHandlers } from "../../../src/kubelet/probe/handler/create-handlers.ts";
-import type { ProbeOutcome } from "../../../src/kubelet/probe/handler/probe-handler.ts";
+import type { Container, Probe } from "../../../src/api/meta/objects.ts";
+import { createHandlers } from "../../../src/kubelet/probes/handler/create-handlers.ts";
+import type { ProbeOutcome } from "../../../src/kubelet/probes/handler/probe-handler.ts";
 
 interface Options {
   readonly ip?: string;

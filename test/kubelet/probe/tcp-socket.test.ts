@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
-import { ownPort } from "../../support/own-share.ts";
+import { ownPort } from "../../support/network/own-share.ts";
 import { runHandler } from "./run-handler.ts";
 
 async function listen(host: string): Promise<{ port: number; close(): Promise<void>; accepted(): number }> {
@@ -15,7 +15,7 @@ async function listen(host: string): Promise<{ port: number; close(): Promise<vo
   return { port: (server.address() as AddressInfo).port, close, accepted: () => accepted };
 }
 
-test.each(["127.0.0.1", "::1"])("a port that takes connections on %s", async (ip) => {
+test.each(["127.0.0.1", "::1"])("a port that accepts connections on %s", async (ip) => {
   const server = await listen(ip);
   expect(await runHandler({ tcpSocket: { port: server.port } }, { ip })).toEqual({ kind: "success" });
   // It only closes once the probe has let go of its connection.
@@ -23,7 +23,7 @@ test.each(["127.0.0.1", "::1"])("a port that takes connections on %s", async (ip
   expect(server.accepted()).toBe(1);
 });
 
-test("950-7 a named port, and a host of its own", async () => {
+test("950-7 a named port and an explicit host", async () => {
   const server = await listen("127.0.0.1");
   const ports = [{ name: "db", containerPort: server.port }];
   const tcpSocket = { port: "db", host: "localhost" };
@@ -31,7 +31,7 @@ test("950-7 a named port, and a host of its own", async () => {
   await server.close();
 });
 
-test("nobody listens", async () => {
+test("fails when nothing listens on the port", async () => {
   const port = await ownPort();
   expect(await runHandler({ tcpSocket: { port } })).toEqual({
     kind: "failure",
@@ -39,8 +39,8 @@ test("nobody listens", async () => {
   });
 });
 
-test("a connection that never comes about is given up after the timeout", async () => {
-  // Of the addresses for documentation: no machine has it. A machine without a route says so at once.
+test("a connection attempt is aborted after the timeout", async () => {
+  // An address reserved for documentation. A machine without a route fails immediately.
   const outcome = await runHandler({ tcpSocket: { port: 80 } }, { ip: "192.0.2.1", timeoutMs: 50 });
   expect(outcome).toMatchObject({
     kind: "failure",

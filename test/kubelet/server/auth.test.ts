@@ -3,8 +3,8 @@ import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { signCertificate } from "../../../src/lib/x509/certificate.ts";
 import { selfIssuer } from "../../../src/lib/x509/issuer.ts";
-import { type ApiClient, createClient } from "../../support/api-server.ts";
-import { type KubeletServerFixture, startKubeletFixture } from "../../support/kubelet-server.ts";
+import { type KubeletServerFixture, startKubeletFixture } from "../../support/node/kubelet-server.ts";
+import { type ApiClient, createClient } from "../../support/servers/api-server.ts";
 
 let kubelet: KubeletServerFixture;
 beforeAll(async () => {
@@ -28,15 +28,15 @@ async function bind(name: string, subject: object, rules: object[]): Promise<voi
 const nodes = (...resources: string[]) => [{ apiGroups: [""], resources, verbs: ["get"] }];
 const user = (name: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind: "User", name });
 
-describe("who callers are", () => {
-  test("nobody in particular is not let in", async () => {
+describe("authentication", () => {
+  test("anonymous requests are rejected", async () => {
     const answer = await kubelet.as().call("GET", "/healthz");
     expect({ status: answer.status, text: answer.text }).toEqual({ status: 401, text: "Unauthorized" });
     expect(await status(kubelet.as(), "/pods", bearer("nonsense"))).toBe(401);
     expect(await status(kubelet.as(), "/pods", { headers: { authorization: "Basic eDp5" } })).toBe(401);
   });
 
-  test("the API server's own client is, and is no master", async () => {
+  test("the API server's client is authenticated, without system:masters", async () => {
     const { cert, key } = kubelet.pki.kubeletClient;
     const server = createClient(kubelet.url, { ca: "", rejectUnauthorized: false, cert, key });
     for (const path of ["/healthz", "/pods", "/metrics", "/configz"])
@@ -47,7 +47,7 @@ describe("who callers are", () => {
     masked.disconnect();
   });
 
-  test("a certificate that another CA signed is none", async () => {
+  test("rejects a certificate of another CA", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
     const subject = { commonName: "kubernetes-admin", organizations: ["system:masters"] };
     const cert = signCertificate(
@@ -66,7 +66,7 @@ describe("who callers are", () => {
     forger.disconnect();
   });
 
-  test("a service account is known by its token, which is asked about once", async () => {
+  test("a service account is authenticated by its token, with one cached TokenReview", async () => {
     await bind(
       "monitor",
       { kind: "ServiceAccount", namespace: "default", name: "monitor" },
@@ -88,7 +88,7 @@ describe("who callers are", () => {
   });
 });
 
-describe("what they may do", () => {
+describe("authorization", () => {
   test.each([
     ["pods", "nodes/pods", ["/pods", "/runningpods/"]],
     ["health", "nodes/healthz", ["/healthz", "/healthz/ping"]],
@@ -112,7 +112,7 @@ describe("what they may do", () => {
     expect(open).toEqual(paths);
   });
 
-  test("the wide right covers all that has no narrow one", async () => {
+  test("nodes/proxy covers all paths without a specific permission", async () => {
     await bind("wide", user("wide"), nodes("nodes/proxy"));
     const client = kubelet.as("wide");
     expect(await status(client, "/pods")).toBe(200);
@@ -125,7 +125,7 @@ describe("what they may do", () => {
     });
   });
 
-  test("an answer is kept", async () => {
+  test("caches a decision", async () => {
     await bind("keeper", user("keeper"), nodes("nodes/healthz"));
     const client = kubelet.as("keeper");
     await status(client, "/healthz");
@@ -135,7 +135,7 @@ describe("what they may do", () => {
   });
 });
 
-test("an unknown API server keeps everybody out", async () => {
+test("no caller is authenticated without an API server", async () => {
   const alone = await startKubeletFixture();
   const client = alone.as("system:admin", "system:masters");
   expect(await status(client, "/healthz")).toBe(200);
@@ -150,7 +150,7 @@ test("an unknown API server keeps everybody out", async () => {
   await alone.close();
 });
 
-test("anonymous callers and everybody's rights, where that is set", async () => {
+test("anonymous requests and AlwaysAllow work if they are configured", async () => {
   const open = await startKubeletFixture({
     authentication: { anonymous: true, webhook: false },
     authorization: { mode: "AlwaysAllow" },
@@ -161,7 +161,7 @@ test("anonymous callers and everybody's rights, where that is set", async () => 
   await open.close();
 });
 
-test("headers that do not end, or are too long, are not waited for", async () => {
+test("closes connections with incomplete or too long headers", async () => {
   const port = Number(new URL(kubelet.url).port);
   const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false });
   const closed = new Promise((resolve) => socket.once("close", resolve));

@@ -2,12 +2,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startContainerd } from "../../support/containerd.ts";
-import { busyboxImage, writeBusyboxTree } from "../../support/cri-runtime.ts";
-import { writeImageArchive } from "../../support/image-archive.ts";
-import { createKubectl, type Kubectl } from "../../support/kubectl.ts";
-import { type KubeletBench, startKubeletBench } from "../../support/kubelet-pod.ts";
-import { describeWithTool, toolPath } from "../../support/tools.ts";
+import { startContainerd } from "../../support/cri/containerd.ts";
+import { busyboxImage, writeBusyboxTree } from "../../support/cri/cri-runtime.ts";
+import { createKubectl, type Kubectl } from "../../support/kubectl/kubectl.ts";
+import {
+  fetchText,
+  loopbackServer,
+  portForwardProtocols,
+  startPortForward,
+} from "../../support/kubectl/port-forward.ts";
+import { type KubeletBench, startKubeletBench } from "../../support/node/kubelet-pod.ts";
+import { describeWithTool, toolPath } from "../../support/programs/tools.ts";
+import { writeImageArchive } from "../../support/registry/image-archive.ts";
 
 /** kubectl, through the API server, to a kubelet's server, to containerd's own streaming server. */
 for (const tool of ["containerd", "containerd-2"] as const)
@@ -46,8 +52,17 @@ for (const tool of ["containerd", "containerd-2"] as const)
         );
       });
 
+      test.each(portForwardProtocols)("port-forward over %s", async (_, env) => {
+        await bench.makePod(`server-${env.KUBECTL_PORT_FORWARD_WEBSOCKETS}`, { web: loopbackServer });
+        const pod = `server-${env.KUBECTL_PORT_FORWARD_WEBSOCKETS}`;
+        const { kubeconfig } = bench.kubelet.api;
+        const forward = await startPortForward({ kubeconfig, args: [pod, ":8080"], env });
+        await expect.poll(() => fetchText(forward.port)).toBe("hello");
+        await forward.stop();
+      });
+
       describe.each([
-        // What it does not speak over WebSocket, kubectl then asks for over SPDY.
+        // kubectl falls back to SPDY for protocols that containerd does not support over WebSocket.
         ["whatever both speak", "true"],
         ["SPDY", "false"],
       ])("exec over %s", (_, value) => {

@@ -3,9 +3,14 @@ import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createKubectl, type Kubectl, type KubectlTool } from "../../support/kubectl.ts";
-import { type HandmadePod, type KubeletBench, startKubeletBench } from "../../support/kubelet-pod.ts";
-import { describeWithTool, toolPath } from "../../support/tools.ts";
+import {
+  createKubectl,
+  describeEachKubectl,
+  type Kubectl,
+  type KubectlTool,
+} from "../../support/kubectl/kubectl.ts";
+import { type HandmadePod, type KubeletBench, startKubeletBench } from "../../support/node/kubelet-pod.ts";
+import { describeWithTool, toolPath } from "../../support/programs/tools.ts";
 
 /** kubectl, through the API server, to a kubelet's server, to our runtime. */
 describeWithTool("busybox", "kubectl and a kubelet's pods", () => {
@@ -27,8 +32,7 @@ describeWithTool("busybox", "kubectl and a kubelet's pods", () => {
   });
   afterAll(() => bench?.close());
 
-  describeWithTool("kubectl", "1.36", () => suite("kubectl"));
-  describeWithTool("kubectl-older", "1.32", () => suite("kubectl-older"));
+  describeEachKubectl(suite);
 
   function suite(tool: KubectlTool): void {
     let kubectl: Kubectl;
@@ -62,7 +66,7 @@ describeWithTool("busybox", "kubectl and a kubelet's pods", () => {
       );
     });
 
-    test("logs -f shows what comes, --previous what the one before said", async () => {
+    test("logs -f follows the log, and --previous shows the log of the previous container", async () => {
       const name = `counter-${tool}`;
       const counter = await bench.makePod(name, {
         web: { command: ["sh", "-c", "echo started; while read line; do echo got $line; done"], stdin: true },
@@ -77,7 +81,7 @@ describeWithTool("busybox", "kubectl and a kubelet's pods", () => {
       await following.stop();
     });
 
-    test("logs of what has none say why", async () => {
+    test("logs of a container without a log explain the reason", async () => {
       expect(await kubectl.fails("logs shell -c web --previous")).toContain(
         'previous terminated container "web" in pod "shell" not found',
       );
@@ -140,19 +144,11 @@ describeWithTool("busybox", "kubectl and a kubelet's pods", () => {
       });
     });
 
-    test("exec in a container that does not run says so", async () => {
+    test("exec in a container that is not running reports it", async () => {
       const name = `gone-${tool}`;
       const gone = await bench.makePod(name, { web: { command: ["sleep", "1000"] } });
       gone.setState("web", { state: { terminated: { exitCode: 0 } } });
       expect(await kubectl.fails(["exec", name, "--", "true"])).toContain('container not found ("web")');
-    });
-
-    test("port-forward is refused in words", async () => {
-      const forwarding = await kubectl.run(["port-forward", "pod/shell", ":80"], {
-        env: { KUBECTL_PORT_FORWARD_WEBSOCKETS: "false" },
-      });
-      expect(forwarding.code).not.toBe(0);
-      expect(forwarding.stderr).toContain("port-forward is not supported by this kubelet");
     });
 
     test("the node's proxy shows the kubelet's pages", async () => {

@@ -2,9 +2,9 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { get } from "node:https";
 import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { ApiClient } from "../../support/api-server.ts";
-import { type HandmadePod, type KubeletBench, startKubeletBench } from "../../support/kubelet-pod.ts";
-import { describeWithTool } from "../../support/tools.ts";
+import { type HandmadePod, type KubeletBench, startKubeletBench } from "../../support/node/kubelet-pod.ts";
+import { describeWithTool } from "../../support/programs/tools.ts";
+import type { ApiClient } from "../../support/servers/api-server.ts";
 
 describeWithTool("busybox", "/containerLogs", () => {
   let bench: KubeletBench;
@@ -33,11 +33,11 @@ describeWithTool("busybox", "/containerLogs", () => {
     return { status, text };
   };
 
-  /** Writes a line of its own to the container's log, as its runtime would. */
+  /** Writes a line to the container's log, as its runtime would. */
   const say = (text: string, file = pod.logPath("web")) =>
     writeFileSync(file, `${new Date().toISOString()} stdout F ${text}\n`, { flag: "a" });
 
-  /** Reads as it comes, once it is let. */
+  /** Reads chunks as they arrive, after it is started. */
   function follow(query: string, { paused = false, name = "talker" } = {}) {
     const { cert, key } = bench.kubelet.pki.admin;
     const seen = { text: "", status: 0, ended: false };
@@ -63,7 +63,7 @@ describeWithTool("busybox", "/containerLogs", () => {
     return { seen, stop: () => request.destroy(), resume: () => resume() };
   }
 
-  test("all of it, the last lines, with times, so many bytes", async () => {
+  test("all lines, the last lines, with timestamps, a number of bytes", async () => {
     expect((await read()).split("\n").sort()).toEqual(["", "first", "second"]);
     expect(await read("?tailLines=1")).toMatch(/^(first|second)\n$/);
     expect(await read("?tailLines=0")).toBe("");
@@ -75,13 +75,13 @@ describeWithTool("busybox", "/containerLogs", () => {
     expect(await read("", "other")).toBe("other\n");
   });
 
-  test("nothing older than asked for", async () => {
+  test("sinceTime and sinceSeconds exclude older lines", async () => {
     expect(await read("?sinceSeconds=3600")).toContain("first\n");
     expect(await read(`?sinceTime=${new Date(Date.now() + 3_600_000).toISOString()}`)).toBe("");
   });
 
-  test("following goes on across a rotation by the runtime, and ends with the container", async () => {
-    // Talks until it is told to stop, and then says how much it has said.
+  test("following continues after a rotation by the runtime and ends with the container", async () => {
+    // Writes lines until SIGTERM, then writes how many there were.
     const script = "i=0; until [ -e /enough ]; do i=$((i+1)); echo line $i; sleep 0.05; done; echo $i lines";
     const talker = await bench.makePod("rotated", { web: { command: ["sh", "-c", script] } });
     const containerId = talker.containerId("web");
@@ -104,7 +104,7 @@ describeWithTool("busybox", "/containerLogs", () => {
     expect(lines).toEqual([...Array.from({ length: count }, (_, i) => `line ${i + 1}`), `${count} lines`]);
   });
 
-  test("a follower sees each line as it is written; one that leaves leaves nothing behind", async () => {
+  test("a follower gets each line as it is written, and leaves no open file when it disconnects", async () => {
     const { seen, stop } = follow("?follow=true&tailLines=0");
     await expect.poll(() => seen.status).toBe(200);
     say("hello");
@@ -112,7 +112,7 @@ describeWithTool("busybox", "/containerLogs", () => {
     stop();
   });
 
-  test("a reader that does not read holds nothing up but itself", async () => {
+  test("a reader that does not read delays no other request", async () => {
     const line = "x".repeat(16_000);
     for (let i = 0; i < 1_500; i++) say(line);
     const { seen, stop, resume } = follow("", { paused: true });
@@ -125,7 +125,7 @@ describeWithTool("busybox", "/containerLogs", () => {
     stop();
   });
 
-  test("the log of the container before", async () => {
+  test("the log of the previous container", async () => {
     expect(await refusal("?previous=true")).toEqual({
       status: 400,
       text: 'previous terminated container "web" in pod "talker" not found',
@@ -141,7 +141,7 @@ describeWithTool("busybox", "/containerLogs", () => {
   });
 
   describe("is refused", () => {
-    test("for what is not there, in upstream's words", async () => {
+    test("for missing pods and containers, with upstream's messages", async () => {
       expect(await refusal("", "web", "nobody")).toEqual({
         status: 404,
         text: 'pod "nobody" does not exist',
@@ -166,7 +166,7 @@ describeWithTool("busybox", "/containerLogs", () => {
       });
     });
 
-    test("while a container waits, and when the runtime has forgotten it", async () => {
+    test("while a container waits, and after the runtime removed it", async () => {
       const early = await bench.makePod("early", { web: { command: ["sleep", "1000"] } });
       early.setState("web", { state: { waiting: { reason: "ContainerCreating" } }, containerID: undefined });
       expect(await refusal("", "web", "early")).toEqual({
@@ -180,7 +180,7 @@ describeWithTool("busybox", "/containerLogs", () => {
       });
     });
 
-    test("when somebody has put a link in the log's place, before or while it is read", async () => {
+    test("when the log was replaced by a link, before or while it is read", async () => {
       const sly = await bench.makePod("sly", { web: { command: ["sleep", "1000"] } });
       const file = sly.logPath("web");
       say("mine", file);
@@ -196,7 +196,7 @@ describeWithTool("busybox", "/containerLogs", () => {
       mkdirSync(`${bench.runtime.directory}/web`, { recursive: true });
       writeFileSync(`${bench.runtime.directory}/0.log`, "2026-01-01T00:00:00Z stdout F secret\n");
       expect(await refusal("", "web", "sly")).toMatchObject({ status: 400, text: /failed to open log file/ });
-      // The follower has looked for the next file by now.
+      // The follower has searched for the next file by now.
       await new Promise((resolve) => setTimeout(resolve, 1_200));
       stop();
       expect(seen.text).toBe("mine\n");

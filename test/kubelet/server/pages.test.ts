@@ -1,8 +1,8 @@
 import { get } from "node:https";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Pod } from "../../../src/api/objects.ts";
-import type { ApiClient } from "../../support/api-server.ts";
-import { type KubeletServerFixture, startKubeletFixture } from "../../support/kubelet-server.ts";
+import type { Pod } from "../../../src/api/meta/objects.ts";
+import { type KubeletServerFixture, startKubeletFixture } from "../../support/node/kubelet-server.ts";
+import type { ApiClient } from "../../support/servers/api-server.ts";
 
 let kubelet: KubeletServerFixture;
 let admin: ApiClient;
@@ -23,7 +23,7 @@ const page = async (path: string, method = "GET") => {
   return { status, text };
 };
 
-test("/healthz says ok, or which of its checks fails", async () => {
+test("/healthz returns ok or the failing check", async () => {
   expect(await page("/healthz")).toEqual({ status: 200, text: "ok" });
   expect(await page("/healthz/ping")).toEqual({ status: 200, text: "ok" });
   problem = "no sync for 3 minutes";
@@ -33,7 +33,7 @@ test("/healthz says ok, or which of its checks fails", async () => {
   expect(await page("/healthz/other")).toMatchObject({ status: 404 });
 });
 
-test("metrics, and those of probes by themselves", async () => {
+test("serves metrics, and probe metrics separately", async () => {
   kubelet.metrics.counter({ name: "prober_probe_total", help: "h" }).add();
   kubelet.metrics.counter({ name: "other_total", help: "h" }).add();
   expect((await page("/metrics")).text).toMatch(/prober_probe_total 1[\s\S]*other_total 1/);
@@ -48,7 +48,7 @@ test("pods and configuration", async () => {
   expect(await admin.json("GET", "/configz")).toEqual({ kubeletconfig: { maxPods: 110 } });
 });
 
-test("startup probes: how much of its time each container has used, and what the advisor proposes", async () => {
+test("startup probes: serves the used budget of each container and the advisor's recommendation", async () => {
   const pod = kubelet.pods.get("default/p");
   const statuses = [
     { name: "slow", containerID: "kindling://1" },
@@ -68,7 +68,7 @@ test("startup probes: how much of its time each container has used, and what the
   kubelet.pods.delete("default/probed");
 });
 
-test("progress of pulls: as they are, and each change as a line", async () => {
+test("progress of pulls: the current state, or a line for each change", async () => {
   const pull = {
     image: "i",
     container: "c",

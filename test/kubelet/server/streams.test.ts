@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { request } from "node:https";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connectTestStream, type TestStream } from "../../support/cri-stream.ts";
-import { type HandmadePod, type KubeletBench, startKubeletBench } from "../../support/kubelet-pod.ts";
-import { connectSpdyStream } from "../../support/spdy-stream.ts";
-import { describeWithTool } from "../../support/tools.ts";
+import { connectTestStream, type TestStream } from "../../support/cri/cri-stream.ts";
+import { connectSpdyStream } from "../../support/cri/spdy-stream.ts";
+import { type HandmadePod, type KubeletBench, startKubeletBench } from "../../support/node/kubelet-pod.ts";
+import { describeWithTool } from "../../support/programs/tools.ts";
 
 describeWithTool("busybox", "/exec and /attach", () => {
   let bench: KubeletBench;
@@ -103,7 +103,7 @@ describeWithTool("busybox", "/exec and /attach", () => {
     stream.destroy();
   });
 
-  test("a client that goes away takes its process with it", async () => {
+  test("the process is killed when its client disconnects", async () => {
     const stream = await openWebSocket(exec(`${command("sleep", "7654")}&input=1&output=1`));
     const admin = bench.kubelet.as("admin", "system:masters");
     const processes = async () => (await admin.call("POST", "/run/default/shell/web?cmd=ps")).text;
@@ -112,7 +112,7 @@ describeWithTool("busybox", "/exec and /attach", () => {
     await expect.poll(processes).not.toContain("sleep 7654");
   });
 
-  test("what the caller showed to be let in does not reach the runtime", async () => {
+  test("the caller's credentials are not forwarded to the runtime", async () => {
     const seen = await headersAtRuntime(() =>
       upgrade(exec(`${command("true")}&output=1`), {
         headers: {
@@ -128,7 +128,7 @@ describeWithTool("busybox", "/exec and /attach", () => {
   });
 
   test.each([
-    ["a pod that is not there", "/exec/default/nobody/web?command=a&output=1", "404: pod does not exist"],
+    ["a pod that is not there", "/exec/default/missing/web?command=a&output=1", "404: pod does not exist"],
     [
       "another pod of that name",
       "/exec/default/shell/other-uid/web?command=a&output=1",
@@ -145,13 +145,18 @@ describeWithTool("busybox", "/exec and /attach", () => {
       "400: you must specify at least 1 of stdin, stdout, stderr",
     ],
     ["no command", "/exec/default/shell/web?output=1", /500: .*cmd is missing/],
-    ["port-forward", "/portForward/default/shell", "501: port-forward is not supported by this kubelet"],
+    [
+      "port-forward in an unknown protocol",
+      "/portForward/default/shell",
+      "400: the protocol must be v4.channel",
+    ],
+    ["port-forward to no port", "/portForward/default/shell?port=0", '400: unable to parse "0" as a port'],
     ["a path without streams", "/pods", "400: this path does not take an upgrade"],
   ])("%s is refused", async (_, path, message) => {
     await expect(upgrade(path, { headers: webSocket() })).rejects.toThrow(message);
   });
 
-  test("callers without rights, and requests without an upgrade, are refused", async () => {
+  test("rejects callers without permission and requests without an upgrade", async () => {
     const path = exec(`${command("true")}&output=1`);
     await expect(upgrade(path, { headers: webSocket(), credentials: {} })).rejects.toThrow(
       "401: Unauthorized",
@@ -164,7 +169,7 @@ describeWithTool("busybox", "/exec and /attach", () => {
       expect(await admin.call(method, path)).toMatchObject({ status: 400, text: "Upgrade request required" });
   });
 
-  test("a protocol that the runtime does not speak is refused in its words", async () => {
+  test("a protocol that the runtime does not support is rejected with the runtime's message", async () => {
     await expect(
       upgrade(exec(`${command("true")}&output=1`), {
         headers: { ...spdy, "x-stream-protocol-version": "v9" },
@@ -172,7 +177,7 @@ describeWithTool("busybox", "/exec and /attach", () => {
     ).rejects.toThrow(/403: unable to upgrade: .*v4.channel.k8s.io/);
   });
 
-  /** The head of the request that arrives where the runtime says that it serves. */
+  /** Head of the request that arrives at the runtime's streaming URL. */
   async function headersAtRuntime(send: () => Promise<unknown>): Promise<string> {
     const { createServer } = await import("node:net");
     const { runtime } = bench.runtime.client;

@@ -1,5 +1,5 @@
-import type { Pod } from "../../../src/api/objects.ts";
-import type { FakeApi } from "../../../src/kubelet/volume/fake-api.fixture.ts";
+import type { Pod } from "../../../src/api/meta/objects.ts";
+import type { FakeApi } from "../../../src/kubelet/volumes/fake-api.fixture.ts";
 import { podWith } from "./volumes-on-machine.ts";
 
 const keys = ["a", "b", "c"];
@@ -12,7 +12,7 @@ export function crashPod(): Pod {
   ]);
 }
 
-/** All keys of both objects have the version, and one key has its name from it. */
+/** All keys of both objects contain the version, and one key is named after it. */
 export function putVersion(api: FakeApi, version: string): void {
   const data = Object.fromEntries([...keys, `only-${version}`].map((key) => [key, version]));
   const base64 = Object.fromEntries(

@@ -4,11 +4,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bundle } from "../../support/bundle.ts";
+import { rounds } from "../../support/fuzz/rounds.ts";
+import { bundle } from "../../support/programs/bundle.ts";
 import { crashPod, putVersion } from "./volume-crash-pod.ts";
 import { canMount, type VolumesOnMachine, volumesOnMachine } from "./volumes-on-machine.ts";
 
-const kills = 40;
+const kills = rounds(4);
 
 describe.skipIf(!canMount())("volumes and kill -9 (skipped where this process may not mount)", () => {
   let machine: VolumesOnMachine;
@@ -43,7 +44,7 @@ describe.skipIf(!canMount())("volumes and kill -9 (skipped where this process ma
 
   const directories = ["kubernetes.io~configmap/config", "kubernetes.io~secret/key"];
 
-  test(`${kills} kills leave one version or the other, and the next start puts all right`, async () => {
+  test(`after ${kills} kills the old or the new version is complete, and the next start repairs the volume`, async () => {
     for (let run = 0; run < kills; run++) {
       await runAndKill(run);
       for (const directory of directories) expect(versionsOf(directory).length).toBeLessThanOrEqual(1);

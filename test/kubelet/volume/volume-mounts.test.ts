@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { removeTree } from "../../../src/kubelet/volume/remove-tree.ts";
+import { removeTree } from "../../../src/kubelet/volumes/tear-down.ts";
 import { canMount, podWith, type VolumesOnMachine, volumesOnMachine } from "./volumes-on-machine.ts";
 
 const never = new AbortController().signal;
@@ -27,7 +27,7 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
     expect(`${status} ${stderr}`).toBe("0 ");
   }
 
-  /** A directory of somebody else, with a file that must survive. */
+  /** A directory outside of the volumes, with a file that must survive. */
   function precious(): { path: string; isWhole(): boolean } {
     const path = join(machine.folder, "precious");
     mkdirSync(path, { recursive: true });
@@ -35,7 +35,7 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
     return { path, isWhole: () => readFileSync(join(path, "file"), "utf8") === "kept" };
   }
 
-  test("memory and secrets are tmpfs, mounted once whatever restarts, and gone after the pod", async () => {
+  test("memory and secret volumes are tmpfs, mounted once across restarts, and unmounted with the pod", async () => {
     machine.api.put("secrets", { metadata: { namespace: "shop", name: "key" }, data: { a: "MQ==" } });
     const pod = podWith(
       [
@@ -62,12 +62,12 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
     expect(readFileSync(join(path("shm"), "file"), "utf8")).toBe("kept");
 
     const last = machine.restart();
-    expect(await last.podsOnDisk()).toEqual(["u-1"]);
+    expect(readdirSync(machine.podsDir)).toEqual(["u-1"]);
     await last.tearDown("u-1");
     expect([machine.mounts(), readdirSync(machine.podsDir)]).toEqual([[], []]);
   });
 
-  test("a pods directory behind a link is no different", async () => {
+  test("works with a pods directory behind a link", async () => {
     mkdirSync(join(machine.folder, "elsewhere"));
     symlinkSync("elsewhere", machine.podsDir);
     const volumes = machine.restart();
@@ -77,7 +77,7 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
     expect([machine.mounts(), readdirSync(machine.podsDir)]).toEqual([[], []]);
   });
 
-  test("mounts and links that a pod has planted lead the removal nowhere", async () => {
+  test("removal does not follow mounts and links that a pod has created", async () => {
     const { path: theirs, isWhole } = precious();
     const volumes = machine.restart();
     const pod = podWith([
@@ -97,7 +97,7 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
     expect([machine.mounts(), readdirSync(machine.podsDir)]).toEqual([[], []]);
   });
 
-  test("a removal does not enter a mount that nobody has seen", async () => {
+  test("a removal does not enter a mount inside of the tree", async () => {
     const { path: theirs, isWhole } = precious();
     const tree = join(machine.folder, "tree");
     mkdirSync(join(tree, "sub/bind"), { recursive: true });
@@ -119,7 +119,7 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
     }
   });
 
-  test("a sub-path is a mount of its own, follows a new version, and goes with the pod", async () => {
+  test("a sub-path is a separate mount, is updated with its volume, and is unmounted with the pod", async () => {
     const put = (value: string) =>
       machine.api.put("configmaps", { metadata: { namespace: "shop", name: "web" }, data: { conf: value } });
     put("1");
@@ -139,7 +139,7 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
 
     put("2");
     await volumes.refresh(pod, never);
-    // Whoever has the old file keeps it: a sub-path is not updated.
+    // A container keeps the old file: a sub-path is not updated.
     expect(readFileSync(first, "utf8")).toBe("1");
     expect(readFileSync(await volumes.resolveSubPath(config, "conf", "u-1"), "utf8")).toBe("2");
     expect(machine.mounts()).toHaveLength(1);
@@ -152,7 +152,7 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
     expect([machine.mounts(), readdirSync(machine.podsDir)]).toEqual([[], []]);
   });
 
-  test("a sub-path that leads out is refused with words that tell nothing of the machine", async () => {
+  test("a sub-path that leaves the volume is rejected with a message that reveals nothing about the machine", async () => {
     const { path: theirs } = precious();
     const volumes = machine.restart();
     const mounted = await volumes.setUp(podWith([{ name: "disk", emptyDir: {} }]), never);
@@ -160,8 +160,8 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
     symlinkSync(theirs, join(disk.hostPath, "absolute"));
     symlinkSync("../../../../precious", join(disk.hostPath, "relative"));
     for (const [subPath, message] of [
-      ["absolute", 'failed to prepare subPath "absolute": it goes through a link that is absolute'],
-      ["relative/file", 'failed to prepare subPath "relative/file": it leads out of the volume'],
+      ["absolute", 'failed to prepare subPath "absolute": the path contains an absolute symbolic link'],
+      ["relative/file", 'failed to prepare subPath "relative/file": the path leads outside the volume'],
       ["/etc", "error SubPath `/etc` must not be an absolute path"],
       ["a/../../b", "unable to provision SubPath `a/../../b`: must not contain '..'"],
     ] as const) {
@@ -172,11 +172,11 @@ describe.skipIf(!canMount())("volumes with real mounts (skipped where this proce
     expect(machine.mounts()).toEqual([]);
   });
 
-  test("nothing is made in a read-only volume that is not the kubelet's", async () => {
+  test("creates nothing in a read-only volume of another owner", async () => {
     const { path: hostPath } = precious();
     const volumes = machine.restart();
     await expect(volumes.resolveSubPath({ hostPath, readOnly: true }, "new", "u-1")).rejects.toThrow(
-      "it does not exist, and the volume is read-only",
+      "the path does not exist, and the volume is read-only",
     );
     expect(
       readFileSync(await volumes.resolveSubPath({ hostPath, readOnly: true }, "file", "u-1"), "utf8"),

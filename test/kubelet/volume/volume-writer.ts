@@ -1,6 +1,6 @@
 // The process that volume-crash.test kills: a kubelet that does nothing but change a pod's volumes.
 import { writeSync } from "node:fs";
-import { createFakeApi } from "../../../src/kubelet/volume/fake-api.fixture.ts";
+import { createFakeApi } from "../../../src/kubelet/volumes/fake-api.fixture.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { crashPod, putVersion } from "./volume-crash-pod.ts";
 import { openVolumes } from "./volumes-on-machine.ts";

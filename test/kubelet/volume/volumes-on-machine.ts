@@ -2,11 +2,11 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Pod, Volume } from "../../../src/api/objects.ts";
-import { makePod } from "../../../src/kubelet/container/make-pod.fixture.ts";
-import { createReferencedObjects } from "../../../src/kubelet/referenced-objects.ts";
-import { createPodVolumes, type RunningPodVolumes } from "../../../src/kubelet/volume/create-pod-volumes.ts";
-import { createFakeApi, type FakeApi } from "../../../src/kubelet/volume/fake-api.fixture.ts";
+import type { Pod, Volume } from "../../../src/api/meta/objects.ts";
+import { makePod } from "../../../src/kubelet/containers/make-pod.fixture.ts";
+import { createReferencedObjects } from "../../../src/kubelet/model/referenced-objects.ts";
+import { createFakeApi, type FakeApi } from "../../../src/kubelet/volumes/fake-api.fixture.ts";
+import { createPodVolumes, type RunningPodVolumes } from "../../../src/kubelet/volumes/pod-volumes.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 
@@ -21,7 +21,7 @@ export interface VolumesOnMachine {
   remove(): void;
 }
 
-/** Real mounts in a folder of their own, which can all be removed whatever a test left. */
+/** Real mounts in a separate folder, so that all of them can be removed after a failed test. */
 export function volumesOnMachine(): VolumesOnMachine {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "kindling-mounts-")));
   const podsDir = join(folder, "pods");
@@ -39,7 +39,7 @@ export function volumesOnMachine(): VolumesOnMachine {
     mounts,
     remove() {
       for (const point of mounts().reverse()) spawnSync("umount", ["-l", point]);
-      // Never through a mount that would not go away.
+      // Does not cross a mount that could not be removed.
       if (mounts().length === 0) rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -1,5 +1,5 @@
 // Pulls in a process that the test kills: node crash-puller.mjs DATA_DIR UNPACK_PROGRAM REFERENCE
-import { createImages } from "../../../src/runtime/image/create-images.ts";
+import { createImages } from "../../../src/runtime/images/create-images.ts";
 
 const [dataDir = "", unpackProgram = "", reference = ""] = process.argv.slice(2);
 const images = await createImages({ dataDir, unpackProgram });

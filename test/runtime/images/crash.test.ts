@@ -5,10 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { bundle } from "../../support/bundle.ts";
-import { digestOf, type FakeRegistry, layerOf, startFakeRegistry } from "../../support/fake-registry.ts";
-import { openImages, pullAll } from "../../support/images.ts";
-import { unpackProgram } from "../../support/unpack-program.ts";
+import { rounds } from "../../support/fuzz/rounds.ts";
+import { bundle } from "../../support/programs/bundle.ts";
+import { unpackProgram } from "../../support/programs/unpack-program.ts";
+import {
+  digestOf,
+  type FakeRegistry,
+  layerOf,
+  startFakeRegistry,
+} from "../../support/registry/fake-registry.ts";
+import { openImages, pullAll } from "../../support/registry/images.ts";
 
 const layers = ["a", "b", "c"].map((name) => layerOf(name, randomBytes(1_000_000)));
 let registry: FakeRegistry;
@@ -36,7 +42,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Runs the puller until it says the word, then for a while longer, and kills it. */
+/** Runs the puller until it prints the word, then for a delay, and kills it. */
 async function killAfter(word: string, ms: number): Promise<void> {
   const started = spawn(
     process.execPath,
@@ -55,7 +61,10 @@ async function killAfter(word: string, ms: number): Promise<void> {
   await ended;
 }
 
-test.each([0, 30, 80, 150, 220, 260, 300])(
+/** Delays before the kill: over the whole of a pull, in more steps with more rounds. */
+const delaysMs = Array.from({ length: 2 + rounds(1) }, (_, i) => Math.round((300 * i) / (1 + rounds(1))));
+
+test.each(delaysMs)(
   "killed %d ms into a pull: the next run finds nothing half-made and pulls to the end",
   async (ms) => {
     await killAfter("ready", ms);

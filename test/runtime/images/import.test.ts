@@ -14,11 +14,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createManualClock } from "../../../src/lib/manual-clock.ts";
-import { emptyArchiveEnd, formatHeader } from "../../../src/runtime/snapshot/tar-writer.ts";
-import { layerOf, startFakeRegistry } from "../../support/fake-registry.ts";
-import { type ImagesFixture, openImages, pullAll } from "../../support/images.ts";
-import { describeWithTool, toolPath } from "../../support/tools.ts";
-import { unpackProgram } from "../../support/unpack-program.ts";
+import { emptyArchiveEnd, formatHeader } from "../../../src/runtime/snapshots/tar-writer.ts";
+import { describeWithTool, toolPath } from "../../support/programs/tools.ts";
+import { unpackProgram } from "../../support/programs/unpack-program.ts";
+import { layerOf, startFakeRegistry } from "../../support/registry/fake-registry.ts";
+import { type ImagesFixture, openImages, pullAll } from "../../support/registry/images.ts";
 
 let work: string;
 let fixture: ImagesFixture;
@@ -71,7 +71,7 @@ test("builds an image from a directory and mounts it", async () => {
   expect(again.repoTags).toEqual(["localhost/app:v1", "localhost/app:v2"]);
 });
 
-test("a tag that is built anew moves, and removing the last image leaves nothing", async () => {
+test("a tag that is rebuilt moves, and removing the last image leaves nothing", async () => {
   const { images, dataDir } = fixture;
   const first = await images.buildFromDirectory({ directory: makeTree(), tag: "localhost/app" });
   writeFileSync(join(work, "tree/more"), "x");
@@ -84,7 +84,7 @@ test("a tag that is built anew moves, and removing the last image leaves nothing
   expect(readdirSync(join(dataDir, "content/sha256"))).toEqual([]);
 });
 
-test("where overlayfs cannot be, layers are copied: whiteouts, opaque directories and replaced files hold", async () => {
+test("without overlayfs, layers are copied with whiteouts, opaque directories and replaced files applied", async () => {
   const copying = await openImages({ rootfsMode: "copy" });
   const layer = (...entries: [string, string?][]) =>
     Buffer.concat([
@@ -118,7 +118,7 @@ test("where overlayfs cannot be, layers are copied: whiteouts, opaque directorie
   }
 });
 
-test("3542-4 unpacking that takes longer than the timeout is no stall", async () => {
+test("3542-4 unpacking that takes longer than the timeout is not a stall", async () => {
   const clock = createManualClock();
   const dataDir = join(work, "data");
   const staging = join(dataDir, "staging");

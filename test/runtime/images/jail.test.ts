@@ -3,10 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { emptyArchiveEnd, formatHeader } from "../../../src/runtime/snapshot/tar-writer.ts";
-import { unpackCommand } from "../../../src/runtime/snapshot/unpack-command.ts";
-import { createUnpackPool } from "../../../src/runtime/snapshot/unpack-pool.ts";
-import { unpackProgram } from "../../support/unpack-program.ts";
+import { emptyArchiveEnd, formatHeader } from "../../../src/runtime/snapshots/tar-writer.ts";
+import { createUnpackPool, unpackCommand } from "../../../src/runtime/snapshots/unpack-pool.ts";
+import { unpackProgram } from "../../support/programs/unpack-program.ts";
 
 let dataDir: string;
 
@@ -40,7 +39,7 @@ function mountsInJail(): { point: string; options: string[] }[] {
 }
 
 describe.skipIf(process.getuid?.() !== 0)("the unpack process", () => {
-  test("has a root of its own in which only the staging directory can be written", async () => {
+  test("has its own root, in which only the staging directory is writable", async () => {
     const { argv } = await unpackCommand({ dataDir, program: await unpackProgram() });
     let ready: (facts: { jailed: boolean }) => void = () => {};
     const started = new Promise<{ jailed: boolean }>((resolve) => {
@@ -59,7 +58,7 @@ describe.skipIf(process.getuid?.() !== 0)("the unpack process", () => {
     }
   });
 
-  test("finds in there what it makes whiteouts, opaque directories and extended attributes with", async () => {
+  test("can create whiteouts, opaque directories and extended attributes", async () => {
     const { argv } = await unpackCommand({ dataDir, program: await unpackProgram() });
     const [blob, staging] = [join(dataDir, "content/blob"), join(dataDir, "staging/one")];
     const xattrs = new Map([["user.note", Buffer.from("hello")]]);

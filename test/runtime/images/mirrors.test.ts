@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { noRegistries } from "../../../src/runtime/registry/registries-config.ts";
-import { type FakeRegistry, layerOf, startFakeRegistry } from "../../support/fake-registry.ts";
-import { openImages, pullAll } from "../../support/images.ts";
+import { type FakeRegistry, layerOf, startFakeRegistry } from "../../support/registry/fake-registry.ts";
+import { openImages, pullAll } from "../../support/registry/images.ts";
 
 const layers = [layerOf("a", "first"), layerOf("b", "second")];
 const opened: { stop(): Promise<void> }[] = [];
@@ -30,7 +30,7 @@ async function pullFrom(host: string, mirrors: readonly FakeRegistry[]): Promise
 
 const pathsOf = ({ requests }: FakeRegistry) => requests.map(({ path }) => path);
 
-test("a mirror is told the registry with every request, its token server and where it leads are not", async () => {
+test("a mirror gets the registry name with every request; its token server and redirect targets do not", async () => {
   const storage = await start();
   const mirror: FakeRegistry = await start((request, response) => {
     if (request.url?.startsWith("/token")) {
@@ -59,7 +59,7 @@ test("a mirror is told the registry with every request, its token server and whe
   expect([...(tokens ?? []), ...pathsOf(storage)].filter((path) => path.includes("ns="))).toEqual([]);
 });
 
-test("the image's own registry is never told, also when a mirror was asked before it", async () => {
+test("the image's own registry never gets the name, also after a mirror was tried", async () => {
   const empty = await start((_request, response) => {
     response.writeHead(404).end();
     return true;

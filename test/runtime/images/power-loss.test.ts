@@ -2,8 +2,8 @@ import { chmod, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type FakeRegistry, layerOf, startFakeRegistry } from "../../support/fake-registry.ts";
-import { openImages, pullAll } from "../../support/images.ts";
+import { type FakeRegistry, layerOf, startFakeRegistry } from "../../support/registry/fake-registry.ts";
+import { openImages, pullAll } from "../../support/registry/images.ts";
 
 // A pull answers before its files are on the disk. What a power cut leaves of them, ext4 and others show as files of
 // the right name and no bytes: the next boot must not take them for the image.
@@ -24,7 +24,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The machine's own `sync` never gets to run: the power goes before it. */
+/** `sync` never runs: the power fails before it. */
 async function withoutSync(): Promise<void> {
   await writeFile(join(folder, "sync"), "#!/bin/sh\nexit 1\n");
   await chmod(join(folder, "sync"), 0o755);
@@ -71,7 +71,7 @@ describe("layers that were not synced", () => {
     expect(await filesOf("one")).toEqual(whole);
   });
 
-  test("are gone in the next boot, with their image, and are pulled again whole", async () => {
+  test("are removed with their image at the next boot, and pulled again completely", async () => {
     await emptyAllLayers();
     expect(await filesOf("two")).toBeUndefined();
     expect(await layerFolders()).toEqual([]);
@@ -90,19 +90,16 @@ test("layers that were synced are kept over a boot, and not downloaded again", a
   expect(blobs()).toBe(before);
 });
 
-test.each(["images", "content/sha256", "layers"])(
-  "files without bytes in %s are pulled anew",
-  async (name) => {
-    await pullInBoot("one");
-    const entries = await readdir(join(dataDir, name));
-    const files = name === "layers" ? entries.map((layer) => join(layer, "layer.json")) : entries;
-    for (const file of files) await truncate(join(dataDir, name, file));
-    await pullInBoot("two");
-    expect(await filesOf("two")).toEqual(whole);
-  },
-);
+test.each(["images", "content/sha256", "layers"])("empty files in %s are pulled again", async (name) => {
+  await pullInBoot("one");
+  const entries = await readdir(join(dataDir, name));
+  const files = name === "layers" ? entries.map((layer) => join(layer, "layer.json")) : entries;
+  for (const file of files) await truncate(join(dataDir, name, file));
+  await pullInBoot("two");
+  expect(await filesOf("two")).toEqual(whole);
+});
 
-test("a partial download of right length and wrong bytes is found out, and not gone on from again", async () => {
+test("a partial download with the right length and wrong bytes is detected and not resumed again", async () => {
   const [first] = registry.layers;
   if (!first) throw new Error("no layer");
   const { images, remove } = await openImages({ dataDir, bootId: "one" });

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../src/lib/manual-clock.ts";
-import { digestOf, type FakeRegistryOptions, layerOf } from "../../support/fake-registry.ts";
-import { isLayer, layer, untilWritten, useFaultyRegistry } from "../../support/faulty-registry.ts";
-import { openImages, pullAll } from "../../support/images.ts";
+import { digestOf, type FakeRegistryOptions, layerOf } from "../../support/registry/fake-registry.ts";
+import { isLayer, layer, untilWritten, useFaultyRegistry } from "../../support/registry/faulty-registry.ts";
+import { openImages, pullAll } from "../../support/registry/images.ts";
 
 const registry = useFaultyRegistry();
 const { expectNothingUnpacked, pull, start } = registry;
 
 describe("stalls", () => {
-  test("3542-4 a registry that accepts and never answers is no progress", async () => {
+  test("3542-4 a registry that accepts and does not respond makes no progress", async () => {
     const { reference } = await start({ handle: () => true });
     const pulled = pull({ reference, noProgressTimeoutMs: 500 });
     await expect(pulled).rejects.toMatchObject({
@@ -59,7 +59,7 @@ describe("stalls", () => {
     await slow.remove();
   });
 
-  test("3542-4 a process that was held up itself reads what has come, and gives up only then", async () => {
+  test("3542-4 a process that was suspended reads the received data before it decides about a timeout", async () => {
     const { reference } = await start({
       handle: async (request, response) => {
         if (!isLayer(request.url)) return false;
@@ -98,7 +98,7 @@ describe("cut connections", () => {
     };
   }
 
-  test("are gone on from where they were cut", async () => {
+  test("are resumed where they were interrupted", async () => {
     const { reference, requests } = await start({ handle: cutAt(500_000, 3) });
     const reports = await pull({ reference });
     expect(reports.at(-1)).toMatchObject({ kind: "done", offset: layer.length, total: layer.length });
@@ -106,7 +106,7 @@ describe("cut connections", () => {
     expect(ranges).toEqual([undefined, "bytes=500000-", "bytes=1000000-", "bytes=1500000-"]);
   });
 
-  test("begin anew where the server ignores ranges", async () => {
+  test("restart from zero where the server ignores ranges", async () => {
     let first = true;
     const { reference } = await start({
       handle: (request, response) => {
@@ -122,7 +122,7 @@ describe("cut connections", () => {
     expect(reports.at(-1)).toMatchObject({ kind: "done", offset: layer.length, total: layer.length });
   });
 
-  test("a pull that failed is gone on from by the next", async () => {
+  test("a failed pull is resumed by the next one", async () => {
     let first = true;
     const { reference, requests } = await start({
       handle: (request, response) => {
@@ -143,7 +143,7 @@ describe("cut connections", () => {
   });
 });
 
-test("too many requests: waits as asked and goes on", async () => {
+test("too many requests: waits for Retry-After and continues", async () => {
   let refusals = 2;
   const { reference } = await start({
     handle: (_request, response) => {
@@ -157,13 +157,13 @@ test("too many requests: waits as asked and goes on", async () => {
   expect(Date.now() - startedAt).toBeGreaterThan(1_900);
 });
 
-test("what the registry does not have is not found", async () => {
+test("an image that is not in the registry is not found", async () => {
   const { host } = await start({ handle: (_request, response) => Boolean(response.writeHead(404).end()) });
   const pulled = pull({ reference: `${host}/app:v1` });
   await expect(pulled).rejects.toMatchObject({ code: "notFound" });
 });
 
-test("a registry that is not there is a network failure", async () => {
+test("an unreachable registry is a network failure", async () => {
   const pulled = pull({ reference: "127.0.0.1:1/app:v1" });
   await expect(pulled).rejects.toMatchObject({ code: "network" });
 });

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeLayout } from "../../../src/runtime/image/build-image.ts";
-import { type ImagesFixture, openImages, pullAll } from "../../support/images.ts";
-import { type Registry, startRegistry } from "../../support/registry.ts";
-import { describeWithTool, toolPath } from "../../support/tools.ts";
+import { writeLayout } from "../../../src/runtime/images/build-image.ts";
+import { describeWithTool, toolPath } from "../../support/programs/tools.ts";
+import { type ImagesFixture, openImages, pullAll } from "../../support/registry/images.ts";
+import { type Registry, startRegistry } from "../../support/registry/registry.ts";
 
 describeWithTool("docker-registry", "a real registry", () => {
   let registry: Registry;
@@ -69,7 +69,7 @@ describeWithTool("docker-registry", "a real registry", () => {
     await remove();
   });
 
-  test("umoci's whiteouts and opaque directories hide what they should", async () => {
+  test("umoci's whiteouts and opaque directories hide files of lower layers", async () => {
     const { images } = fixture;
     await pullAll(images, { reference: `${registry.host}/umoci:one` });
     const image = images.find(`${registry.host}/umoci:one`);

@@ -1,16 +1,19 @@
 import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "../../../src/lib/clock.ts";
 import { createManualClock } from "../../../src/lib/manual-clock.ts";
-import type { PullReport } from "../../../src/runtime/image/images.ts";
+import type { PullReport } from "../../../src/runtime/images/images.ts";
 import {
   digestOf,
   type FakeRegistry,
   type FakeRegistryOptions,
   layerOf,
   startFakeRegistry,
-} from "../../support/fake-registry.ts";
-import { type ImagesFixture, openImages, pullAll } from "../../support/images.ts";
+} from "../../support/registry/fake-registry.ts";
+import { type ImagesFixture, openImages, pullAll } from "../../support/registry/images.ts";
 
 const layers = ["a", "b"].map((name) => layerOf(name, randomBytes(2_000_000)));
 const sizes = layers.map((layer) => layer.length);
@@ -146,13 +149,31 @@ test("pulls of one image at once share one download; the last caller's cancel en
   expect(blobRequests(registry)).toHaveLength(2);
 });
 
-test("one caller's patience ends its own pull, not the others'", async () => {
+test("a caller's timeout ends its own pull, not the pulls of others", async () => {
   const registry = await start({ handle: slowly(300) });
   const impatient = pullAll(fixture.images, { reference: registry.reference, noProgressTimeoutMs: 100 });
   const patient = pullAll(fixture.images, { reference: registry.reference });
   await expect(impatient).rejects.toMatchObject({ code: "noProgress" });
   expect((await patient).at(-1)).toMatchObject({ kind: "done", offset: total });
   expect(blobRequests(registry)).toHaveLength(2);
+});
+
+test("3542-13 a pull that unpacked before it joins a silent layer waits its whole timeout for that layer", async () => {
+  const [own = Buffer.alloc(0), shared = Buffer.alloc(0)] = layers;
+  let asked = 0;
+  const isShared = (path: string | undefined) => path?.endsWith(digestOf(shared)) ?? false;
+  const hung = await start({ layers: [shared], handle: ({ url }) => isShared(url) && ++asked === 1 });
+  const other = await start({ layers: [own, shared] });
+  // An hour passes while the first layer is unpacked.
+  const hasUnpacked = () => readdirSync(join(fixture.dataDir, "layers")).length > 0;
+  const clock = { ...systemClock, now: () => Date.now() + (hasUnpacked() ? 3_600_000 : 0) };
+  await fixture.images.close();
+  fixture = await openImages({ dataDir: fixture.dataDir, clock, maxParallelLayers: 1 });
+  const first = pullAll(fixture.images, { reference: hung.reference });
+  await expect.poll(() => asked).toBe(1);
+  const second = pullAll(fixture.images, { reference: other.reference, noProgressTimeoutMs: 4_000 });
+  expect((await second).at(-1)).toMatchObject({ kind: "done", offset: total });
+  expect((await first).at(-1)).toMatchObject({ kind: "done" });
 });
 
 test("different images that share a layer download it once", async () => {

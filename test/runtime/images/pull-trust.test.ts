@@ -2,13 +2,13 @@ import { writeFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { serveBlob, startFakeRegistry } from "../../support/fake-registry.ts";
-import { isLayer, layer, useFaultyRegistry } from "../../support/faulty-registry.ts";
+import { serveBlob, startFakeRegistry } from "../../support/registry/fake-registry.ts";
+import { isLayer, layer, useFaultyRegistry } from "../../support/registry/faulty-registry.ts";
 
 const registry = useFaultyRegistry();
 const { expectNothingUnpacked, pull, start } = registry;
 
-describe("lies", () => {
+describe("false responses", () => {
   const wrong = `sha256:${"ab".repeat(32)}`;
   test.each([
     ["digest", { digest: wrong }],
@@ -21,7 +21,7 @@ describe("lies", () => {
     expectNothingUnpacked();
   });
 
-  test("a layer longer than told is cut short when no length was told", async () => {
+  test("a layer longer than its descriptor is cut off when the response has no length", async () => {
     const { reference } = await start({
       lie: { size: 1_000 },
       handle: (request, response) => {
@@ -34,7 +34,7 @@ describe("lies", () => {
     await expect(pull({ reference })).rejects.toMatchObject({ code: "digestMismatch" });
   });
 
-  test("a manifest that is not the one asked for by digest", async () => {
+  test("a manifest that does not match the requested digest", async () => {
     const { host } = await start();
     const pulled = pull({ reference: `${host}/app@${wrong}` });
     await expect(pulled).rejects.toMatchObject({ code: "digestMismatch" });
@@ -44,7 +44,7 @@ describe("lies", () => {
 describe("authorization", () => {
   const basic = `Basic ${Buffer.from("me:secret").toString("base64")}`;
 
-  /** Answers what comes without it. */
+  /** Rejects requests without credentials. */
   function demandBasic({ headers }: IncomingMessage, response: ServerResponse): boolean {
     if (headers.authorization === basic) return false;
     response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end();

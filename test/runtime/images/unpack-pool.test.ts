@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { createUnpackPool, type UnpackPool } from "../../../src/runtime/snapshot/unpack-pool.ts";
+import { createUnpackPool, type UnpackPool } from "../../../src/runtime/snapshots/unpack-pool.ts";
 
 /** Works for as many milliseconds as the blob's name says, answers `answers` times, and is slow to leave. */
 const program = `
@@ -26,21 +26,21 @@ function start({
   return (workMs) => pool.unpack({ blob: String(workMs), name: "layer", staging: "", limits }, signal);
 }
 
-test("work that comes while the idle process is leaving is its successor's, and is done", async () => {
+test("work that arrives while the idle process exits is done by its successor", async () => {
   const unpack = start({ answers: 1, idleMs: 0 });
   await unpack(0);
   await delay(20);
   await expect(unpack(600)).resolves.toEqual({});
 });
 
-test("an answer that comes twice does not stop the process during the next work", async () => {
+test("a duplicate response does not stop the process during the next work", async () => {
   const unpack = start({ answers: 2, idleMs: 300 });
   await unpack(0);
   await delay(100);
   await expect(unpack(600)).resolves.toEqual({});
 });
 
-test("a machine without the program that confines the process is told what to install", async () => {
+test("without the program that confines the process the error names the package to install", async () => {
   pool = createUnpackPool({ command: ["unshare-that-is-missing", "--mount"] });
   await expect(pool.unpack({ blob: "", name: "layer", staging: "", limits }, signal)).rejects.toThrow(
     "the unpack process ended: unshare-that-is-missing is not installed: apt-get install util-linux",

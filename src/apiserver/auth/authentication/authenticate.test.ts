@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { AuthenticateToken } from "../token/authenticate-token.ts";
-import { authenticate } from "./authenticate.ts";
-import type { PeerSocket } from "./client-certificate.ts";
+import { authenticate, type PeerSocket } from "./authenticate.ts";
 
 const jane = { username: "jane", groups: ["system:authenticated"], extra: {} };
 const withoutCertificate = () => peer({ authorized: false });
@@ -40,7 +39,7 @@ describe("without a certificate", () => {
     expect(await run(authorization)).toMatchObject({ kind });
   });
 
-  test("an anonymous user is in no group of authenticated ones", async () => {
+  test("an anonymous user is not in system:authenticated", async () => {
     expect(await run(undefined)).toEqual({
       kind: "anonymous",
       user: { username: "system:anonymous", groups: ["system:unauthenticated"], extra: {} },
@@ -48,12 +47,12 @@ describe("without a certificate", () => {
   });
 });
 
-describe("with a bad certificate", () => {
-  test("a good token still counts", async () => {
+describe("with an invalid certificate", () => {
+  test("a valid token is still accepted", async () => {
     expect(await run("Bearer good", withBadCertificate())).toEqual({ kind: "user", user: jane });
   });
 
-  test("nobody is anonymous", async () => {
+  test("a request without credentials is anonymous", async () => {
     expect(await run(undefined, withBadCertificate())).toMatchObject({ kind: "unauthorized" });
   });
 });
@@ -63,7 +62,7 @@ test("the reason of a refusal does not contain the token", async () => {
   expect(JSON.stringify(await run(`Bearer ${secret}`))).not.toContain(secret);
 });
 
-test("a certificate is enough: no token is looked at", async () => {
+test("with a certificate, the token is not checked", async () => {
   const spy = vi.fn(authenticateToken);
   const certificate = {
     toLegacyObject: () => ({ subject: { CN: "jane" } }),

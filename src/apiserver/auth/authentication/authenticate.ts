@@ -1,9 +1,11 @@
+import type { X509Certificate } from "node:crypto";
+import type { TLSSocket } from "node:tls";
+import { subjectOf } from "../../../lib/x509/subject-of.ts";
+import { anonymousUser, authenticatedUser, credentialIdKey, type UserInfo } from "../../request/user-info.ts";
 import type { AuthenticateToken, TokenVerdict } from "../token/authenticate-token.ts";
-import { tokenDigest } from "../token/token-digest.ts";
-import { anonymousUser, type UserInfo } from "../user-info.ts";
-import { identifyPeer, type PeerSocket } from "./client-certificate.ts";
+import { tokenDigest } from "../token/token-file.ts";
 
-export interface Credentials {
+interface Credentials {
   readonly socket: PeerSocket;
   /** The `Authorization` header. */
   readonly authorization: string | undefined;
@@ -12,16 +14,19 @@ export interface Credentials {
 export type Authentication =
   | { readonly kind: "user"; readonly user: UserInfo }
   | { readonly kind: "anonymous"; readonly user: UserInfo }
-  /** A credential was shown and is no good: 401. The reason is for the log; the client is not told it. */
+  /** The credential is invalid: 401. The reason is logged and not sent to the client. */
   | { readonly kind: "unauthorized"; readonly reason: string };
 
-export interface AuthenticateDeps {
+interface AuthenticateDeps {
   readonly authenticateToken: AuthenticateToken;
   readonly apiAudiences: readonly string[];
   now(): number;
 }
 
-/** A good certificate decides; else a good token; else a bad one of either is refused; else nobody in particular. */
+/**
+ * Authenticates by client certificate, then by bearer token. Without a valid one: 401 if either was invalid, else the
+ * anonymous user.
+ */
 export function authenticate(
   { socket, authorization }: Credentials,
   deps: AuthenticateDeps,
@@ -48,10 +53,10 @@ interface Bearer {
   readonly digest: string;
 }
 
-/** The last bearer token of each connection: clients send the same one with every request. */
+/** Cached bearer token of each connection, because clients send the same one with every request. */
 const bearers = new WeakMap<PeerSocket, Bearer>();
 
-/** Any other scheme counts as no credential, as upstream has it. */
+/** Reads the bearer token. As upstream, any other scheme counts as no credential. */
 function readBearer(socket: PeerSocket, authorization = ""): Bearer | undefined {
   const known = bearers.get(socket);
   if (known?.authorization === authorization) return known;
@@ -60,4 +65,51 @@ function readBearer(socket: PeerSocket, authorization = ""): Bearer | undefined 
   const bearer = { authorization, token, digest: tokenDigest(token) };
   bearers.set(socket, bearer);
   return bearer;
+}
+
+/** TLS socket of a server that requests client certificates without requiring them. */
+export type PeerSocket = Pick<TLSSocket, "authorized" | "authorizationError" | "getPeerX509Certificate">;
+
+type PeerIdentity =
+  | { readonly kind: "none" }
+  | { readonly kind: "user"; readonly user: UserInfo; readonly notAfter: number }
+  | { readonly kind: "invalid"; readonly reason: string };
+
+const identities = new WeakMap<PeerSocket, PeerIdentity>();
+
+/** Identifies the client of a connection by its certificate, which is read once per connection. */
+export function identifyPeer(socket: PeerSocket, now: number): PeerIdentity {
+  let identity = identities.get(socket);
+  if (!identity) {
+    identity = readIdentity(socket);
+    identities.set(socket, identity);
+  }
+  // The certificate may expire while the connection is open.
+  if (identity.kind === "user" && identity.notAfter < now) {
+    return { kind: "invalid", reason: "the client certificate has expired" };
+  }
+  return identity;
+}
+
+function readIdentity(socket: PeerSocket): PeerIdentity {
+  const certificate = socket.getPeerX509Certificate();
+  if (!certificate) return { kind: "none" };
+  if (!socket.authorized) {
+    const error: unknown = socket.authorizationError;
+    return { kind: "invalid", reason: `verifying the client certificate failed: ${String(error)}` };
+  }
+  const user = certificateUser(certificate);
+  return user ? { kind: "user", user, notAfter: Date.parse(certificate.validTo) } : { kind: "none" };
+}
+
+/** User of a certificate: the common name is the username, organizations are groups. */
+function certificateUser(certificate: X509Certificate): UserInfo | undefined {
+  const subject = subjectOf(certificate);
+  if (!subject) return undefined;
+  const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
+  return authenticatedUser({
+    username: subject.commonName,
+    groups: subject.organizations,
+    extra: { [credentialIdKey]: [`X509SHA256=${fingerprint}`] },
+  });
 }

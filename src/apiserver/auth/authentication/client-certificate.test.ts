@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer, type Server, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KeyPair } from "../../../lib/x509/key.ts";
+import type { KeyPair } from "../../../lib/x509/certificate.ts";
 import { issueKeyPair } from "../pki/authority.ts";
 import { issueClientCertificate, loadOrCreatePki, type Pki } from "../pki/pki.ts";
-import { identifyPeer } from "./client-certificate.ts";
+import { identifyPeer } from "./authenticate.ts";
 
 const now = Date.now();
 const year = 365 * 24 * 60 * 60 * 1000;
@@ -49,7 +49,7 @@ async function handshake(client: Partial<KeyPair>): Promise<TLSSocket> {
 }
 
 describe("a client", () => {
-  test("with a certificate of our CA is who the certificate says", async () => {
+  test("with a certificate of our CA is the user in the certificate", async () => {
     expect(identifyPeer(await handshake(ours.admin), now)).toMatchObject({
       kind: "user",
       user: {
@@ -77,20 +77,20 @@ describe("a client", () => {
     });
   });
 
-  test("without a certificate is nobody yet", async () => {
+  test("without a certificate there is no user", async () => {
     expect(identifyPeer(await handshake({}), now)).toEqual({ kind: "none" });
   });
 
-  test("without a common name is nobody", async () => {
+  test("without a common name there is no user", async () => {
     const pair = issueClientCertificate(ours, { commonName: "", organizations: ["system:masters"], now });
     expect(identifyPeer(await handshake(pair), now)).toEqual({ kind: "none" });
   });
 
   test.each<[string, () => KeyPair]>([
     ["of another CA", () => theirs.admin],
-    ["of its own making", () => selfSigned()],
-    ["that is for servers", () => ours.serving],
-    ["that has expired", () => issueClientCertificate(ours, { commonName: "jane", now: now - 2 * year })],
+    ["self-signed", () => selfSigned()],
+    ["for servers", () => ours.serving],
+    ["that is expired", () => issueClientCertificate(ours, { commonName: "jane", now: now - 2 * year })],
   ])("with a certificate %s is refused", async (_, pair) => {
     expect(identifyPeer(await handshake(pair()), now)).toMatchObject({ kind: "invalid" });
   });

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { UserInfo } from "../../request/user-info.ts";
 import { type Attributes, resourceAttributes } from "../attributes.ts";
-import type { PolicyRule } from "../rbac/objects.ts";
+import type { PolicyRule } from "../rbac/rbac-objects.ts";
 import { ruleAllows } from "../rbac/rule-allows.ts";
-import type { UserInfo } from "../user-info.ts";
-import { impersonate } from "./impersonate.ts";
-import type { WantedUser } from "./read-impersonation.ts";
+import { impersonate, type WantedUser } from "./impersonate.ts";
 
 const bob: UserInfo = { username: "bob", groups: ["dev"], extra: {} };
 const agent: UserInfo = {
@@ -58,7 +57,7 @@ describe("the plain verb impersonate", () => {
       { groups: ["system:unauthenticated"] },
     ],
     [
-      "of a service account, which brings its groups",
+      "of a service account, with its groups",
       { username: "system:serviceaccount:a:b" },
       [rule("impersonate", "", "serviceaccounts")],
       { groups: ["system:serviceaccounts", "system:serviceaccounts:a", "system:authenticated"] },
@@ -107,7 +106,7 @@ describe("constrained impersonation", () => {
     expect(run({ username: "system:node:n1" }, ownNode)).toContain("is forbidden");
   });
 
-  test("never makes a master", () => {
+  test("cannot grant system:masters", () => {
     const rules = ["users", "groups"].map((kind) => rule("impersonate:user-info", authentication, kind));
     expect(run({ groups: ["system:masters"] }, [on("user-info"), ...rules])).toContain(
       "impersonating the system:masters group is not allowed",

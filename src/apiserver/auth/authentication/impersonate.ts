@@ -1,6 +1,4 @@
-import type { StatusError } from "../../../api/status-error.ts";
-import { type Attributes, type Authorize, resourceAttributes } from "../attributes.ts";
-import { forbiddenRequest } from "../forbidden.ts";
+import { badRequest, type StatusError } from "../../../api/meta/status-error.ts";
 import {
   anonymousUser,
   authenticatedUser,
@@ -12,25 +10,29 @@ import {
   serviceAccountOfUsername,
   type UserInfo,
   unauthenticatedGroup,
-} from "../user-info.ts";
-import type { WantedUser } from "./read-impersonation.ts";
+} from "../../request/user-info.ts";
+import { type Attributes, type Authorize, resourceAttributes } from "../attributes.ts";
+import { forbiddenRequest } from "../forbidden.ts";
 
-export type Impersonation =
+type Impersonation =
   | { readonly kind: "user"; readonly user: UserInfo }
   | { readonly kind: "refused"; readonly error: StatusError };
 
 /**
- * The ways to be allowed to impersonate, in the order in which they are tried. The constrained ones need two
- * permissions: to be such a user, and to do as such a user what the request does. The plain verb `impersonate`,
- * the legacy, is enough by itself.
+ * Ways in which impersonation is authorized, in the order in which they are tried. The constrained modes need two
+ * permissions: to impersonate that user, and to perform the request while impersonating. The legacy verb `impersonate`
+ * is sufficient alone.
  */
 type Mode = "associated-node" | "arbitrary-node" | "serviceaccount" | "user-info" | "legacy";
 
-/** `request` is what the requester asks for. When nothing allows it, the first refusal is the one that is told. */
+/**
+ * Authorizes an impersonation. `request` has the attributes of the impersonator's request. If no mode allows it, the
+ * first denial is returned.
+ */
 export function impersonate(wanted: WantedUser, request: Attributes, authorize: Authorize): Impersonation {
   let refused: { asked: Attributes; reason: string } | undefined;
   for (const mode of modesFor(wanted, request.user)) {
-    const asked = questions(mode, wanted, request).find((question) => !authorize(question).allowed);
+    const asked = permissionChecks(mode, wanted, request).find((check) => !authorize(check).allowed);
     if (asked) refused ??= { asked, reason: authorize(asked).reason };
     else if (mode === "legacy" || !wanted.groups.includes(mastersGroup)) {
       return { kind: "user", user: becomeUser(mode, wanted) };
@@ -53,8 +55,8 @@ function modesFor(wanted: WantedUser, requester: UserInfo): Mode[] {
   return isOwnNode ? ["associated-node", "arbitrary-node", "legacy"] : ["arbitrary-node", "legacy"];
 }
 
-/** Every permission that a mode demands, as questions to the authorizer. */
-function questions(mode: Mode, wanted: WantedUser, request: Attributes): Attributes[] {
+/** Permission checks of a mode, as attributes for the authorizer. */
+function permissionChecks(mode: Mode, wanted: WantedUser, request: Attributes): Attributes[] {
   const { username, uid, groups, extra } = wanted;
   const authentication = "authentication.k8s.io";
   const apiGroup = mode === "legacy" ? "" : authentication;
@@ -95,4 +97,44 @@ function becomeUser(mode: Mode, { username, uid, groups, extra }: WantedUser): U
   if (username !== anonymousUser.username || groups.includes(unauthenticatedGroup))
     return authenticatedUser(user);
   return { ...user, groups: [...groups, unauthenticatedGroup] };
+}
+
+/** Impersonated user as given by the request's headers. */
+export type WantedUser = Required<UserInfo>;
+
+const prefix = "impersonate-";
+const extraPrefix = "extra-";
+
+/**
+ * Reads the `Impersonate-*` headers from `request.rawHeaders`, because the other forms join repeated headers with
+ * commas and group names may contain commas. Undefined without impersonation headers.
+ */
+export function readImpersonation(rawHeaders: readonly string[]): WantedUser | undefined {
+  const values = new Map<string, string[]>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const header = rawHeaders[i] ?? "";
+    if (header.length <= prefix.length || header.slice(0, prefix.length).toLowerCase() !== prefix) continue;
+    const field = header.slice(prefix.length).toLowerCase();
+    const value = Buffer.from(rawHeaders[i + 1] ?? "", "latin1").toString();
+    values.set(field, [...(values.get(field) ?? []), value]);
+  }
+  const username = values.get("user")?.[0] ?? "";
+  const uid = values.get("uid")?.[0] ?? "";
+  const groups = values.get("group") ?? [];
+  const extra = [...values].filter(([field]) => field.startsWith(extraPrefix));
+  if (username === "") {
+    if (!uid && groups.length === 0 && extra.length === 0) return undefined;
+    throw badRequest("requested a uid, groups or extra fields without impersonating a user name");
+  }
+  const keyed = extra.map(([field, list]) => [decodeKey(field.slice(extraPrefix.length)), list]);
+  return { username, uid, groups, extra: Object.fromEntries(keyed) };
+}
+
+/** Decodes a percent-encoded key. Keys that are not valid percent-encoding are used unchanged. */
+function decodeKey(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
 }

@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { readImpersonation } from "./read-impersonation.ts";
+import { readImpersonation } from "./impersonate.ts";
 
-const nobody = { username: "x", uid: "", groups: [], extra: {} };
+const plainUser = { username: "x", uid: "", groups: [], extra: {} };
 
 describe("readImpersonation", () => {
   test.each([
     ["no header", [], undefined],
     ["other headers", ["Host", "x", "impersonate-", "x", "X-Remote-User", "admin"], undefined],
     ["an empty user", ["Impersonate-User", ""], undefined],
-    ["a user", ["impersonate-USER", "x"], nobody],
-    ["the first of two users", ["Impersonate-User", "x", "Impersonate-User", "y"], nobody],
+    ["a user", ["impersonate-USER", "x"], plainUser],
+    ["the first of two users", ["Impersonate-User", "x", "Impersonate-User", "y"], plainUser],
     [
-      "groups, each by itself",
+      "groups, one per header",
       ["Impersonate-User", "x", "Impersonate-Group", "a, system:masters", "Impersonate-Group", "b"],
-      { ...nobody, groups: ["a, system:masters", "b"] },
+      { ...plainUser, groups: ["a, system:masters", "b"] },
     ],
-    ["a uid", ["Impersonate-User", "x", "Impersonate-Uid", "7"], { ...nobody, uid: "7" }],
+    ["a uid", ["Impersonate-User", "x", "Impersonate-Uid", "7"], { ...plainUser, uid: "7" }],
     [
       "extra fields",
       [
@@ -28,18 +28,18 @@ describe("readImpersonation", () => {
         "Impersonate-Extra-%zz",
         "c",
       ],
-      { ...nobody, extra: { "acme.io/team": ["a", "b"], "%zz": ["c"] } },
+      { ...plainUser, extra: { "acme.io/team": ["a", "b"], "%zz": ["c"] } },
     ],
     [
       "bytes of UTF-8",
       ["Impersonate-User", Buffer.from("jürgen").toString("latin1")],
-      { ...nobody, username: "jürgen" },
+      { ...plainUser, username: "jürgen" },
     ],
   ])("%s", (_, headers, expected) => {
     expect(readImpersonation(headers)).toEqual(expected);
   });
 
-  test("a hostile key is a key like any other", () => {
+  test("hostile keys are ordinary keys", () => {
     const wanted = readImpersonation(["Impersonate-User", "x", "Impersonate-Extra-__proto__", "a"]);
     expect(Object.keys(wanted?.extra ?? {})).toEqual(["__proto__"]);
   });

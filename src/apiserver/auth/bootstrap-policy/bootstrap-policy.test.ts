@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { anonymousUser, type UserInfo } from "../../request/user-info.ts";
 import { type Attributes, resourceAttributes } from "../attributes.ts";
-import { createAuthorizer } from "../authorizer.ts";
 import { createNodeAuthorizer } from "../node/node-authorizer.ts";
 import { createNodeGraph } from "../node/node-graph.ts";
-import { listSource } from "../rbac/list-source.ts";
-import type { ClusterRole, ClusterRoleBinding, RbacObject } from "../rbac/objects.ts";
+import { listSource } from "../rbac/list-source.fixture.ts";
 import { createRbacAuthorizer } from "../rbac/rbac-authorizer.ts";
-import { anonymousUser, type UserInfo } from "../user-info.ts";
+import type { ClusterRole, ClusterRoleBinding, RbacObject } from "../rbac/rbac-objects.ts";
+import { createAuthorizer } from "../request-authorizer.ts";
 import { bootstrapPolicyObjects } from "./bootstrap-policy.ts";
 import { reconcilePolicy } from "./reconcile-policy.ts";
 
@@ -20,11 +20,11 @@ const user = (username: string, ...groups: string[]): UserInfo => ({
   extra: {},
 });
 
-test("every object is there once, as many as upstream has, the binding of the kubelets' client, and two parts of our own", () => {
+test("contains upstream's objects once each, and those of Kindling's components", () => {
   const keys = objects.map(({ kind, metadata }) => `${kind}/${metadata.namespace ?? ""}/${metadata.name}`);
   expect(new Set(keys).size).toBe(keys.length);
   const count = (kind: string) => objects.filter((object) => object.kind === kind).length;
-  expect(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map(count)).toEqual([71, 53, 7, 7]);
+  expect(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map(count)).toEqual([73, 55, 8, 8]);
 });
 
 describe("paths", () => {
@@ -43,17 +43,20 @@ describe("paths", () => {
     authorize({ ...resourceAttributes({ user: who, verb, resource: "" }), isResourceRequest: false, path })
       .allowed;
 
-  test.each(open)("anybody may get %s", (path) => {
+  test.each(open)("every user may get %s", (path) => {
     expect(ask(anonymousUser, path)).toBe(true);
     expect(ask(anonymousUser, path, "post")).toBe(false);
   });
   test.each(closed)("the anonymous user may not get %s", (path) => {
     expect(ask(anonymousUser, path)).toBe(false);
   });
-  test.each(["/api", "/apis/apps/v1", "/openapi/v3/api/v1"])("whoever is known may get %s", (path) => {
-    expect(ask(user("jane"), path)).toBe(true);
-  });
-  test("keys of tokens are for service accounts, metrics for who monitors", () => {
+  test.each(["/api", "/apis/apps/v1", "/openapi/v3/api/v1"])(
+    "every authenticated user may get %s",
+    (path) => {
+      expect(ask(user("jane"), path)).toBe(true);
+    },
+  );
+  test("service accounts may read the token keys, and system:monitoring the metrics", () => {
     expect(ask(user("jane"), "/openid/v1/jwks")).toBe(false);
     expect(ask(user("sa", "system:serviceaccounts"), "/openid/v1/jwks")).toBe(true);
     expect(ask(user("prom", "system:monitoring"), "/metrics")).toBe(true);
@@ -61,9 +64,18 @@ describe("paths", () => {
 });
 
 describe("resources", () => {
+  const node = user("system:node:n1", "system:nodes");
   const list = (resource: string, more: Partial<Attributes> = {}) => ({ verb: "list", resource, ...more });
   test.each<[string, UserInfo, Partial<Attributes>, boolean]>([
     ["the anonymous user sees nothing", anonymousUser, list("pods"), false],
+    [
+      "a node reads the cluster's uid",
+      node,
+      { verb: "get", resource: "namespaces", name: "kube-system" },
+      true,
+    ],
+    ["and no other namespace", node, { verb: "get", resource: "namespaces", name: "default" }, false],
+    ["nor all of them", node, list("namespaces"), false],
     [
       "nor asks about itself",
       anonymousUser,
@@ -71,13 +83,13 @@ describe("resources", () => {
       false,
     ],
     [
-      "whoever is known asks about itself",
+      "every authenticated user may review its own access",
       user("jane"),
       { verb: "create", apiGroup: "authorization.k8s.io", resource: "selfsubjectaccessreviews" },
       true,
     ],
     [
-      "and who it is",
+      "its own identity",
       user("jane"),
       { verb: "create", apiGroup: "authentication.k8s.io", resource: "selfsubjectreviews" },
       true,
@@ -116,7 +128,7 @@ describe("resources", () => {
     expect(authorize(attributes).allowed).toBe(allowed);
   });
 
-  test("a node that is refused is told why", () => {
+  test("the denial of a node has a reason", () => {
     const attributes = resourceAttributes({
       user: user("system:node:n", "system:nodes"),
       verb: "list",
@@ -127,7 +139,7 @@ describe("resources", () => {
   });
 });
 
-test("view, edit and admin hold what they gather", () => {
+test("view, edit and admin contain their aggregated rules", () => {
   const rules = (name: string) => listSource(objects).clusterRole(name)?.rules ?? [];
   expect(["view", "edit", "admin"].map((name) => rules(name).length)).toEqual([12, 27, 29]);
   expect(rules("view").some((rule) => rule.resources?.includes("secrets"))).toBe(false);
@@ -139,13 +151,13 @@ describe("reconcilePolicy", () => {
     ({ kind, metadata }) => kind === "ClusterRoleBinding" && metadata.name === "system:discovery",
   ) as ClusterRoleBinding;
   const view = objects.find(({ metadata }) => metadata.name === "view") as ClusterRole;
-  /** What is to be done when one of the objects is found like this and the others as they should be. */
+  /** Actions when one object is stored in this form and the others are correct. */
   const plan = (changed: RbacObject) =>
     reconcilePolicy((expected) =>
       expected.kind === changed.kind && expected.metadata.name === changed.metadata.name ? changed : expected,
     );
 
-  test("an empty cluster gets everything, a complete one nothing", () => {
+  test("creates everything in an empty cluster and nothing in a complete one", () => {
     expect(reconcilePolicy(() => undefined).map((action) => action.kind)).toEqual(
       objects.map(() => "create"),
     );

@@ -1,3 +1,13 @@
+import {
+  authenticatedGroup,
+  dnsUser,
+  kubeletClientUser,
+  localVolumesUser,
+  mastersGroup,
+  monitorUser,
+  nodesGroup,
+  unauthenticatedGroup,
+} from "../../request/user-info.ts";
 import { reaggregate } from "../rbac/aggregate.ts";
 import {
   type ClusterRole,
@@ -5,22 +15,13 @@ import {
   type RbacObject,
   rbacGroup,
   type Subject,
-} from "../rbac/objects.ts";
-import {
-  authenticatedGroup,
-  kubeletClientUser,
-  localVolumesUser,
-  mastersGroup,
-  monitorUser,
-  unauthenticatedGroup,
-} from "../user-info.ts";
-import { componentRoles } from "./component-roles.ts";
+} from "../rbac/rbac-objects.ts";
+import { clusterUidReader, componentRoles } from "./component-roles.ts";
 import { controllerRoles } from "./controller-roles.ts";
-import { namespaceRoles } from "./namespace-roles.ts";
-import { group, serviceAccount, user } from "./subjects.ts";
-import { aggregatedRoles, aggregateTo, userRoles } from "./user-roles.ts";
+import { group, serviceAccount, user } from "./rule.ts";
+import { aggregatedRoles, aggregateTo, namespaceRoles, userRoles } from "./user-roles.ts";
 
-/** Whom cluster roles are given to; each binding bears the name of its role. */
+/** Subjects of the default cluster role bindings. Each binding has the name of its role. */
 const clusterRoleSubjects: Readonly<Record<string, readonly Subject[]>> = {
   "cluster-admin": [group(mastersGroup)],
   "system:monitoring": [group("system:monitoring")],
@@ -33,15 +34,20 @@ const clusterRoleSubjects: Readonly<Record<string, readonly Subject[]>> = {
   "system:kube-scheduler": [user("system:kube-scheduler")],
   "system:volume-scheduler": [user("system:kube-scheduler")],
   "system:service-account-issuer-discovery": [group("system:serviceaccounts")],
-  // Not in upstream, where whoever sets the cluster up has to choose an identity.
+  // Not in upstream, where the installer of a cluster chooses the identity.
   "system:kubelet-api-admin": [user(kubeletClientUser)],
+  [dnsUser]: [user(dnsUser)],
   [monitorUser]: [user(monitorUser)],
   [localVolumesUser]: [user(localVolumesUser)],
-  // To nobody: nodes have an authorizer of their own. Upstream keeps the empty binding.
+  [clusterUidReader]: [group(nodesGroup)],
+  // No subjects: nodes are authorized by the node authorizer. Upstream keeps the empty binding.
   "system:node": [],
 };
 
-/** The roles and bindings that a cluster has from the start, those of upstream 1.36 with its default gates, and a few of our own. */
+/**
+ * Default roles and bindings: those of upstream 1.36 with its default feature gates, and those of Kindling's
+ * components.
+ */
 export function bootstrapPolicyObjects(): RbacObject[] {
   const controllers = Object.entries(controllerRoles).map(
     ([name, rules]) => [`system:controller:${name}`, name, rules] as const,
@@ -55,7 +61,7 @@ export function bootstrapPolicyObjects(): RbacObject[] {
   }));
   return [
     ...plainRoles,
-    // Gathered here already, so that `view` and the others work from the first request on.
+    // Aggregated here already, so that `view` and the others work from the first request on.
     ...reaggregate([...plainRoles, ...gathering]),
     ...controllers.map(([roleName, , rules]) => clusterRole(roleName, rules)),
     ...Object.entries(clusterRoleSubjects).map(([name, subjects]) => clusterRoleBinding(name, subjects)),
@@ -105,7 +111,7 @@ function object(kind: string, { labels, ...named }: Named) {
   };
 }
 
-/** Set to `false` by whoever wants an object left alone. */
+/** `false` excludes an object from reconciliation. */
 export const autoUpdateAnnotation = "rbac.authorization.kubernetes.io/autoupdate";
 
 function aggregateLabel(name: string): string {

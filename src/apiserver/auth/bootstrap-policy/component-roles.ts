@@ -1,11 +1,14 @@
-import type { PolicyRule } from "../rbac/objects.ts";
-import { localVolumesUser, monitorUser } from "../user-info.ts";
+import { dnsUser, localVolumesUser, monitorUser } from "../../request/user-info.ts";
+import type { PolicyRule } from "../rbac/rbac-objects.ts";
 import { nodeRules } from "./node-rules.ts";
 import { allow, allowPaths, read, writeEvents } from "./rule.ts";
 
-/** Not in upstream. */
+/** Lets nodes read the uid of the cluster. */
+export const clusterUidReader = "system:kindling-cluster-uid";
+
+/** Roles that upstream does not have. */
 const ownRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
-  // What examples/prometheus/cluster-role.yaml gives to a monitor of another cluster.
+  // The rules of examples/prometheus/cluster-role.yaml, which a monitor of another cluster needs.
   [monitorUser]: [
     allow("list watch", "core", "events nodes persistentvolumeclaims pods"),
     allow("list watch", "apps", "statefulsets"),
@@ -13,10 +16,16 @@ const ownRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
     allow("create", "authentication.k8s.io", "tokenreviews"),
     allow("create", "authorization.k8s.io", "subjectaccessreviews"),
   ],
+  [dnsUser]: [
+    allow("list watch", "core", "pods services"),
+    allow("list watch", "discovery.k8s.io", "endpointslices"),
+  ],
   [localVolumesUser]: [allow("create", "storage.k8s.io", "storageclasses")],
+  // A kubelet marks its sandboxes with the cluster's uid, which is that of this namespace.
+  [clusterUidReader]: [allow("get", "core", "namespaces", "kube-system")],
 };
 
-/** Cluster roles of the parts that a cluster is made of. */
+/** Cluster roles of the control plane components and nodes. */
 export const componentRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
   ...ownRoles,
   "system:node": nodeRules,

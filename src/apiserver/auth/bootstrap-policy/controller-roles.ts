@@ -1,7 +1,10 @@
-import type { PolicyRule } from "../rbac/objects.ts";
+import type { PolicyRule } from "../rbac/rbac-objects.ts";
 import { allow, read, writeEvents } from "./rule.ts";
 
-/** By controller: the role `system:controller:NAME`, bound to the service account of that name in kube-system. */
+/**
+ * Rules by controller. Each is the role `system:controller:NAME`, bound to the service account of that name in
+ * kube-system.
+ */
 export const controllerRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
   "attachdetach-controller": [
     allow("list watch", "core", "persistentvolumeclaims persistentvolumes"),

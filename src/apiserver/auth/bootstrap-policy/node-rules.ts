@@ -1,6 +1,6 @@
 import { allow, read, writeEvents } from "./rule.ts";
 
-/** What every kubelet may do, as far as the node authorizer does not tell nodes apart. Also the role `system:node`. */
+/** Permissions of every kubelet that do not depend on its node. Also the rules of the role `system:node`. */
 export const nodeRules = [
   allow("create", "authentication.k8s.io", "tokenreviews"),
   allow("create", "authorization.k8s.io", "localsubjectaccessreviews subjectaccessreviews"),

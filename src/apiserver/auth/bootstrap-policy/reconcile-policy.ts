@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
 import { uncoveredRules } from "../rbac/covers.ts";
-import type { ClusterRole, ClusterRoleBinding, RbacObject, Role, RoleBinding } from "../rbac/objects.ts";
+import type { ClusterRole, ClusterRoleBinding, RbacObject, Role, RoleBinding } from "../rbac/rbac-objects.ts";
 import { autoUpdateAnnotation, bootstrapPolicyObjects } from "./bootstrap-policy.ts";
 
 export interface PolicyAction {
-  /** `recreate` deletes first: the role of a binding cannot be changed. */
+  /** `recreate` deletes the object first, because the role of a binding is immutable. */
   readonly kind: "create" | "update" | "recreate";
   readonly object: RbacObject;
 }
 
 /**
- * What to write at start so that the default roles and bindings allow at least what they should. What somebody
- * added stays, what somebody took away comes back, and what is annotated with autoupdate "false" is left alone.
- * `find` looks for the object of the same kind, namespace and name.
+ * Writes at startup that restore the default roles and bindings. Added permissions and subjects stay, removed ones are
+ * restored, and objects annotated with autoupdate "false" are not changed. `find` returns the stored object of the same
+ * kind, namespace and name.
  */
 export function reconcilePolicy(find: (expected: RbacObject) => RbacObject | undefined): PolicyAction[] {
   return bootstrapPolicyObjects().flatMap((expected): PolicyAction[] => {
@@ -45,7 +45,7 @@ function mergeBinding<T extends RoleBinding | ClusterRoleBinding>(existing: T, e
 
 function mergeRole(existing: Role | ClusterRole, expected: Role | ClusterRole): Role | ClusterRole {
   const merged = withMetadata(existing, expected);
-  // The rules of an aggregated role are gathered, not given.
+  // The rules of an aggregated role are computed from the roles that it selects.
   if ("aggregationRule" in expected)
     return { ...merged, aggregationRule: mergeSelectors(existing, expected) };
   const { aggregationRule: _, ...own }: ClusterRole = merged;

@@ -1,6 +1,6 @@
-import type { PolicyRule } from "../rbac/objects.ts";
+import { type PolicyRule, rbacGroup, type Subject } from "../rbac/rbac-objects.ts";
 
-/** Lists of words, separated by spaces or line ends. The word `core` stands for the group without a name. */
+/** List of words, separated by spaces or line breaks. The word `core` means the core API group. */
 type Words = string;
 
 export const read: Words = "get list watch";
@@ -23,4 +23,17 @@ export const writeEvents = allow("create patch update", "core events.k8s.io", "e
 
 function words(text: Words): string[] {
   return text.split(/\s+/);
+}
+
+export function user(name: string): Subject {
+  return { kind: "User", apiGroup: rbacGroup, name };
+}
+
+export function group(name: string): Subject {
+  return { kind: "Group", apiGroup: rbacGroup, name };
+}
+
+/** Subject for a service account of a component. All of them are in kube-system. */
+export function serviceAccount(name: string): Subject {
+  return { kind: "ServiceAccount", name, namespace: "kube-system" };
 }

@@ -1,7 +1,8 @@
-import type { PolicyRule } from "../rbac/objects.ts";
-import { allow, allowPaths, read, write } from "./rule.ts";
+import { dnsUser } from "../../request/user-info.ts";
+import type { PolicyRule, Subject } from "../rbac/rbac-objects.ts";
+import { allow, allowPaths, read, serviceAccount, user, write, writeEvents } from "./rule.ts";
 
-/** Cluster roles that are meant for people. */
+/** Cluster roles for users. */
 export const userRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
   "cluster-admin": [allow("*", "*", "*"), allowPaths("*", "*")],
   "system:aggregate-to-admin": [
@@ -99,10 +100,10 @@ export const userRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
   ],
 };
 
-/** What each of these gathers: `admin` is `edit` and more, `edit` is `view` and more. */
+/** Aggregated roles: `admin` includes `edit`, which includes `view`. */
 export const aggregatedRoles = ["admin", "edit", "view"] as const;
 
-/** The cluster roles that are gathered, and by whom. */
+/** Roles that are aggregated, with the role that includes them. */
 export const aggregateTo: Readonly<Record<string, (typeof aggregatedRoles)[number]>> = {
   edit: "admin",
   view: "edit",
@@ -110,3 +111,84 @@ export const aggregateTo: Readonly<Record<string, (typeof aggregatedRoles)[numbe
   "system:aggregate-to-edit": "edit",
   "system:aggregate-to-view": "view",
 };
+
+interface NamespaceRole {
+  readonly namespace: "kube-system" | "kube-public";
+  readonly name: string;
+  readonly rules: readonly PolicyRule[];
+  /** Name of the binding. Defaults to that of the role. */
+  readonly bindingName?: string;
+  readonly subjects: readonly Subject[];
+}
+
+const leaderElection = [
+  allow("create get list update watch", "coordination.k8s.io", "leases"),
+  allow("create get list update watch", "coordination.k8s.io", "leasecandidates"),
+];
+
+/** Default roles in namespaces, each with its binding. */
+export const namespaceRoles: readonly NamespaceRole[] = [
+  // Not in upstream: the DNS server of `kindling up` publishes its service.
+  {
+    namespace: "kube-system",
+    name: dnsUser,
+    rules: [
+      allow("create", "core", "services"),
+      allow("get", "core", "services", "kube-dns"),
+      allow("create", "discovery.k8s.io", "endpointslices"),
+      allow("get update", "discovery.k8s.io", "endpointslices", "kube-dns"),
+    ],
+    subjects: [user(dnsUser)],
+  },
+  {
+    namespace: "kube-system",
+    name: "extension-apiserver-authentication-reader",
+    rules: [allow(read, "core", "configmaps", "extension-apiserver-authentication")],
+    bindingName: "system::extension-apiserver-authentication-reader",
+    subjects: [user("system:kube-controller-manager"), user("system:kube-scheduler")],
+  },
+  {
+    namespace: "kube-system",
+    name: "system::leader-locking-kube-controller-manager",
+    rules: leaderElection,
+    subjects: [
+      user("system:kube-controller-manager"),
+      serviceAccount("kube-controller-manager"),
+      serviceAccount("leader-election-controller"),
+    ],
+  },
+  {
+    namespace: "kube-system",
+    name: "system::leader-locking-kube-scheduler",
+    rules: leaderElection,
+    subjects: [user("system:kube-scheduler"), serviceAccount("kube-scheduler")],
+  },
+  {
+    namespace: "kube-system",
+    name: "system:controller:bootstrap-signer",
+    rules: [allow(read, "core", "secrets")],
+    subjects: [serviceAccount("bootstrap-signer")],
+  },
+  {
+    namespace: "kube-system",
+    name: "system:controller:cloud-provider",
+    rules: [allow("create get list watch", "core", "configmaps")],
+    subjects: [serviceAccount("cloud-provider")],
+  },
+  {
+    namespace: "kube-system",
+    name: "system:controller:token-cleaner",
+    rules: [allow("delete get list watch", "core", "secrets"), writeEvents],
+    subjects: [serviceAccount("token-cleaner")],
+  },
+  {
+    namespace: "kube-public",
+    name: "system:controller:bootstrap-signer",
+    rules: [
+      allow(read, "core", "configmaps"),
+      allow("update", "core", "configmaps", "cluster-info"),
+      writeEvents,
+    ],
+    subjects: [serviceAccount("bootstrap-signer")],
+  },
+];

@@ -1,9 +1,9 @@
-import type { Pod } from "../../../api/objects.ts";
+import type { Pod } from "../../../api/meta/objects.ts";
+import type { UserInfo } from "../../request/user-info.ts";
 import { type Attributes, resourceAttributes } from "../attributes.ts";
-import type { UserInfo } from "../user-info.ts";
 import { createNodeAuthorizer } from "./node-authorizer.ts";
 import { createNodeGraph } from "./node-graph.ts";
-import type { PersistentVolume } from "./volume-secrets.ts";
+import type { PersistentVolume } from "./pod-references.ts";
 
 export const n1: UserInfo = { username: "system:node:n1", groups: ["system:nodes"], extra: {} };
 export const nowhere = "no relationship found between node 'n1' and this object";
@@ -22,7 +22,7 @@ export function pod(
   };
 }
 
-/** Bound to the claim, with a secret for nodes and one that they do not get. */
+/** Volume that is bound to the claim, with a secret that nodes may read and one that they may not. */
 export function volume(name: string, claim: string, secret?: string): PersistentVolume {
   return {
     apiVersion: "v1",
@@ -40,7 +40,7 @@ export function volume(name: string, claim: string, secret?: string): Persistent
   };
 }
 
-/** A pod that needs one of everything. */
+/** Pod that references an object of every kind. */
 export const rich = pod("rich", "n1", {
   imagePullSecrets: [{ name: "pull" }],
   volumes: [
@@ -69,7 +69,7 @@ export const rich = pod("rich", "n1", {
   initContainers: [{ name: "i", envFrom: [{ secretRef: { name: "init-secret" } }] }],
 });
 
-/** What the node n1 may do where pods and volumes of it and of others are, and pods come and go. */
+/** Node authorizer with pods and volumes of the node n1 and of others, and functions that add and remove pods. */
 export function makeNodeWorld() {
   const graph = createNodeGraph();
   graph.setPod(rich);

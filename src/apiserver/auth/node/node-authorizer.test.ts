@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { parseFieldSelector } from "../../../api/field-selector.ts";
+import { parseFieldSelector } from "../../../api/meta/field-selector.ts";
+import type { UserInfo } from "../../request/user-info.ts";
 import type { Attributes } from "../attributes.ts";
-import type { UserInfo } from "../user-info.ts";
 import { inA, makeNodeWorld, n1, nowhere } from "./node-authorizer.fixture.ts";
 
 const { ask } = makeNodeWorld();
@@ -136,7 +136,7 @@ describe("rules by kind", () => {
   });
 });
 
-describe("who is a node", () => {
+describe("identification of nodes", () => {
   test.each<[string, UserInfo, string]>([
     ["without the group", { ...n1, groups: ["system:authenticated"] }, ""],
     ["without the name", { ...n1, username: "jane" }, ""],

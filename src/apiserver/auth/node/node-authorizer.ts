@@ -1,8 +1,8 @@
-import { requiredFieldValue } from "../../../api/field-selector.ts";
+import { requiredFieldValue } from "../../../api/meta/field-selector.ts";
+import { nodeNameOf } from "../../request/user-info.ts";
 import type { Attributes, Authorize, Decision } from "../attributes.ts";
 import { nodeRules } from "../bootstrap-policy/node-rules.ts";
 import { ruleAllows } from "../rbac/rule-allows.ts";
-import { nodeNameOf } from "../user-info.ts";
 import type { NodeGraph } from "./node-graph.ts";
 
 type Rule = (nodeName: string, attributes: Attributes, graph: NodeGraph) => Decision;
@@ -11,7 +11,10 @@ export const nodeLeaseNamespace = "kube-node-lease";
 const yes: Decision = { allowed: true, reason: "" };
 const silence: Decision = { allowed: false, reason: "" };
 
-/** Kubelets may use what their pods need and what is their own; all else that kubelets may do, all of them may. */
+/**
+ * Authorizes kubelets: objects that their own pods reference, their own node and its lease, and the rules that all
+ * nodes have.
+ */
 export function createNodeAuthorizer(graph: NodeGraph): Authorize {
   return (attributes) => {
     const nodeName = nodeNameOf(attributes.user);
@@ -25,7 +28,7 @@ export function createNodeAuthorizer(graph: NodeGraph): Authorize {
   };
 }
 
-/** The kinds whose objects are not the same to all nodes. */
+/** Rules of the resources for which nodes have different permissions. */
 const rules: Readonly<Record<string, Rule>> = {
   secrets: mayRead,
   configmaps: mayRead,
@@ -37,7 +40,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "csinodes.storage.k8s.io": mayUseCsiNode,
   nodes: mayUseNode,
   pods: mayUsePod,
-  // Nothing leads to these, as they are not served: no node is let in.
+  // These resources are not served, so no pod references them and no node may use them.
   "volumeattachments.storage.k8s.io": mayGet,
   "resourceclaims.resource.k8s.io": mayGet,
   "resourceslices.resource.k8s.io": mayGet,
@@ -76,7 +79,7 @@ function mayUseLease(nodeName: string, { verb, namespace, name }: Attributes): D
   if (namespace !== nodeLeaseNamespace) {
     return no(`can only access leases in the ${JSON.stringify(nodeLeaseNamespace)} system namespace`);
   }
-  // The name of a new object is not known here: NodeRestriction looks at it.
+  // The name of a new object is not known here; NodeRestriction checks it.
   if (verb === "create" || name === nodeName) return yes;
   return no("can only access node lease with the same name as the requesting node");
 }
@@ -127,7 +130,7 @@ function isUpdate(verb: string): boolean {
   return verb === "update" || verb === "patch";
 }
 
-/** What a node may do with an object that bears its name. */
+/** Verbs that a node may use on an object with its own name. */
 function isOwnVerb(verb: string): boolean {
   return verb === "get" || verb === "create" || isUpdate(verb) || verb === "delete";
 }

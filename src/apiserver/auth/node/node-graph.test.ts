@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { inA, makeNodeWorld, nowhere, pod, rich, volume } from "./node-authorizer.fixture.ts";
 import type { NodeGraph } from "./node-graph.ts";
 
-describe("what pods of the node need", () => {
+describe("objects that the node's pods refer to", () => {
   const { ask } = makeNodeWorld();
 
   test.each(
@@ -56,7 +56,7 @@ describe("the graph follows events", () => {
   });
   const allowed = (name: string) => ask(inA("secrets", name)).allowed;
 
-  test("a deleted pod takes its needs with it, unless another has them", () => {
+  test("access ends with the last pod that refers to an object", () => {
     graph.setPod(pod("second", "n1", { imagePullSecrets: [{ name: "pull" }] }));
     graph.deletePod("a", "rich");
     expect([allowed("volume-secret"), allowed("pull")]).toEqual([false, true]);
@@ -65,25 +65,25 @@ describe("the graph follows events", () => {
     graph.deletePod("a", "never-was");
   });
 
-  test("a pod of the same name with another uid has other needs", () => {
+  test("a recreated pod has only its own references", () => {
     graph.setPod(pod("rich", "n1", {}, { uid: "new" }));
     expect(allowed("volume-secret")).toBe(false);
   });
 
-  test("a pod that is bound later counts from then on", () => {
+  test("a pod gives access once it is bound", () => {
     graph.setPod(
       pod("pending", "n1", { volumes: [{ name: "v", secret: { secretName: "pending-secret" } }] }),
     );
     expect(allowed("pending-secret")).toBe(true);
   });
 
-  test("an ephemeral container brings needs of its own", () => {
+  test("references of an ephemeral container count too", () => {
     const debug = { name: "d", envFrom: [{ secretRef: { name: "debug" } }] };
     graph.setPod({ ...rich, spec: { containers: [], ...rich.spec, ephemeralContainers: [debug] } });
     expect([allowed("debug"), allowed("volume-secret")]).toEqual([true, true]);
   });
 
-  test("a volume that is released or gone leads nowhere", () => {
+  test("a volume of another claim and a deleted volume give no access", () => {
     const secret = { name: "pv-secret", namespace: "storage" };
     graph.setVolume(volume("pv", "other-claim", "pv-secret"));
     expect(ask(secret).allowed).toBe(false);

@@ -1,10 +1,9 @@
-import { isMirrorPod } from "../../../api/mirror-pod.ts";
-import type { Pod } from "../../../api/objects.ts";
-import { podReferences } from "./pod-references.ts";
-import { type PersistentVolume, volumeSecrets } from "./volume-secrets.ts";
+import type { Pod } from "../../../api/meta/objects.ts";
+import { isMirrorPod } from "../../../api/pod/pod-state.ts";
+import { type PersistentVolume, podReferences, volumeSecrets } from "./pod-references.ts";
 
 /**
- * Which objects the pods of each node refer to, kept up to date by events:
+ * Objects that the pods of each node reference, updated by events:
  *
  *     node <- pod <- secret, config map, service account
  *                 <- claim <- volume <- secret
@@ -19,7 +18,7 @@ export interface NodeGraph {
 }
 
 interface ObjectReference {
-  /** Plural; kinds that are in no graph are needed by nobody. */
+  /** Plural. No node needs objects of kinds that are not in the graph. */
   readonly resource: string;
   readonly namespace: string;
   readonly name: string;
@@ -34,7 +33,7 @@ interface KnownPod {
 
 export function createNodeGraph(): NodeGraph {
   const pods = new Map<string, KnownPod>();
-  /** By node, how many of its pods need each object. */
+  /** Number of pods that reference each object, by node. */
   const needed = new Map<string, Map<string, number>>();
   const volumes = new Map<string, { readonly claim: string; readonly secrets: readonly string[] }>();
   const volumesOfSecret = new Map<string, Set<string>>();
@@ -47,7 +46,7 @@ export function createNodeGraph(): NodeGraph {
       const key = keyOf("pods", namespace, name);
       const known = pods.get(key);
       const ephemeralContainers = pod.spec?.ephemeralContainers?.length ?? 0;
-      // Nothing else of a pod that has a node can come to refer to other objects.
+      // The other references of a pod are immutable once it is bound to a node.
       if (
         known?.uid === uid &&
         known?.nodeName === nodeName &&
@@ -111,7 +110,7 @@ export function createNodeGraph(): NodeGraph {
   }
 }
 
-/** A mirror pod needs nothing: a node makes it itself, and must not come by permissions so. */
+/** References of a pod. Mirror pods have none, because nodes create them and must not gain permissions that way. */
 function needsOf(pod: Pod): string[] {
   const { namespace = "" } = pod.metadata;
   if (isMirrorPod(pod)) return [];

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { Node, Pod } from "../../../api/objects.ts";
-import type { UserInfo } from "../user-info.ts";
-import { refuseNodeRequest } from "./node-restriction.ts";
+import type { Node, Pod } from "../../../api/meta/objects.ts";
+import type { UserInfo } from "../../request/user-info.ts";
+import { rejectNodeRequest } from "./node-restriction.ts";
 import type { NodeRestrictionDeps, NodeWrite } from "./node-write.ts";
 
-/** The kubelet that writes. */
+/** User of the kubelet that writes. */
 export const n1: UserInfo = { username: "system:node:n1", groups: ["system:nodes"], extra: {} };
 
 export const owner = { apiVersion: "v1", kind: "Node", name: "n1", uid: "n1-uid", controller: true };
@@ -23,7 +23,7 @@ export const node = (metadata: object = {}, spec: object = {}): Node => ({
   spec,
 });
 
-/** The pod `p` runs on the node, `other` elsewhere. */
+/** The pod `p` runs on the node, `other` on another one. */
 const deps: NodeRestrictionDeps = {
   pod: (_, name) =>
     ({
@@ -49,7 +49,7 @@ const deps: NodeRestrictionDeps = {
   }),
 };
 
-/** Why it is refused to create the pod `p`, or to write what is said in its place. */
+/** Message of the rejection of a write. Default: creating the pod `p`. */
 export function message(write: Partial<NodeWrite>, user = n1): string | undefined {
   const defaults = {
     user,
@@ -60,10 +60,10 @@ export function message(write: Partial<NodeWrite>, user = n1): string | undefine
     namespace: "a",
     name: "p",
   } as const;
-  return refuseNodeRequest({ ...defaults, ...write }, deps)?.message;
+  return rejectNodeRequest({ ...defaults, ...write }, deps)?.message;
 }
 
-/** Each row: what is written, and why it is refused, behind the prefix. */
+/** Tests rejections. Each row has a write and the expected message after the prefix. */
 export function testRefusals(prefix: string, rows: [string, Partial<NodeWrite>, string | undefined][]): void {
   test.each(rows)("%s", (_, write, expected) => {
     expect(message(write)).toBe(expected === undefined ? undefined : `${prefix}${expected}`);

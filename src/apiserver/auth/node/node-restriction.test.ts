@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { KubeObject } from "../../../api/objects.ts";
+import type { KubeObject } from "../../../api/meta/objects.ts";
 import { message, n1, pod } from "./node-restriction.fixture.ts";
 import type { NodeWrite } from "./node-write.ts";
 
-test("nobody but nodes is restricted, and a node without a name may do nothing", () => {
+test("restricts nodes only, and rejects every request of a node without a name", () => {
   expect(message({ object: pod("n1") }, { ...n1, groups: [] })).toBeUndefined();
   expect(message({ object: pod("n1") }, { ...n1, username: "system:node:" })).toBe(
     'pods "p" is forbidden: could not determine node from user "system:node:"',

@@ -1,9 +1,9 @@
-import type { KubeObject, Node, Pod } from "../../../api/objects.ts";
-import type { StatusError } from "../../../api/status-error.ts";
+import type { KubeObject, Node, Pod } from "../../../api/meta/objects.ts";
+import type { StatusError } from "../../../api/meta/status-error.ts";
+import type { UserInfo } from "../../request/user-info.ts";
 import type { Authorize } from "../attributes.ts";
-import type { UserInfo } from "../user-info.ts";
 
-/** A write that has been authorized and is about to happen. */
+/** Authorized write of a node, before it is stored. */
 export interface NodeWrite {
   readonly user: UserInfo;
   readonly operation: "CREATE" | "UPDATE" | "DELETE";
@@ -11,11 +11,11 @@ export interface NodeWrite {
   readonly resource: string;
   readonly subresource: string;
   readonly namespace: string;
-  /** From the URL; on create from the object. */
+  /** Name in the URL, or that of the object on create. */
   readonly name: string;
-  /** What shall be; missing on delete. */
+  /** New object. Undefined on delete. */
   readonly object?: KubeObject;
-  /** What is; missing on create. */
+  /** Stored object. Undefined on create. */
   readonly oldObject?: KubeObject;
 }
 
@@ -25,5 +25,5 @@ export interface NodeRestrictionDeps {
   readonly authorize: Authorize;
 }
 
-/** A sentence about what is not allowed, or an answer of its own. */
-export type Refusal = string | StatusError | undefined;
+/** Reason of a rejection, or the complete error. Undefined if the write is allowed. */
+export type Rejection = string | StatusError | undefined;

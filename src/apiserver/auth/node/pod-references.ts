@@ -1,11 +1,11 @@
 import type * as k8s from "@kubernetes/client-node";
-import type { Pod, Wire } from "../../../api/objects.ts";
+import type { KubeObject, Pod, Wire } from "../../../api/meta/objects.ts";
 
 type Volume = Wire<k8s.V1Volume>;
 type AnyContainer = Pick<Wire<k8s.V1Container>, "env" | "envFrom">;
 
-/** The objects in its own namespace that a pod needs, by name. */
-export interface PodReferences {
+/** Names of the objects in its namespace that a pod references. */
+interface PodReferences {
   readonly secrets: readonly string[];
   readonly configMaps: readonly string[];
   readonly claims: readonly string[];
@@ -59,4 +59,33 @@ function volumeSecret(volume: Volume): string | undefined {
 
 function names(list: readonly (string | undefined)[]): string[] {
   return [...new Set(list.flatMap((name) => name || []))];
+}
+
+export type PersistentVolume = KubeObject & Wire<k8s.V1PersistentVolume>;
+
+interface SecretReference {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Secrets that a kubelet needs to mount the volume, without those for controllers. */
+export function volumeSecrets({ spec }: PersistentVolume): SecretReference[] {
+  const { azureFile, cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos, csi } = spec ?? {};
+  const claimNamespace = spec?.claimRef?.namespace ?? "";
+  const inClaimNamespace = [cephfs, flexVolume, rbd, scaleIO, iscsi].map((source) => source?.secretRef);
+  const elsewhere = [
+    cinder?.secretRef,
+    storageos?.secretRef,
+    csi?.nodePublishSecretRef,
+    csi?.nodeStageSecretRef,
+    csi?.nodeExpandSecretRef,
+  ];
+  return [
+    { name: azureFile?.secretName, namespace: azureFile?.secretNamespace || claimNamespace },
+    ...inClaimNamespace.map((reference) => ({
+      name: reference?.name,
+      namespace: reference?.namespace || claimNamespace,
+    })),
+    ...elsewhere.map((reference) => ({ name: reference?.name, namespace: reference?.namespace ?? "" })),
+  ].flatMap(({ name, namespace }) => (name ? { name, namespace } : []));
 }

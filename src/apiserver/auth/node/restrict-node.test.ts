@@ -6,7 +6,7 @@ const create = { resource: "nodes", name: "n1", namespace: "" } as const;
 const update = { ...create, operation: "UPDATE", oldObject: node() } as const;
 testRefusals('nodes "n1" is forbidden: ', [
   [
-    "register with labels of its own",
+    "register with its own labels",
     {
       ...create,
       object: labels(
@@ -42,7 +42,7 @@ testRefusals('nodes "n1" is forbidden: ', [
     'node "n1" is not allowed to create pods with a non-nil configSource',
   ],
   ["update status", { ...update, subresource: "status", object: node() }, undefined],
-  ["change a label of its own", { ...update, object: labels("kubernetes.io/hostname") }, undefined],
+  ["change its own label", { ...update, object: labels("kubernetes.io/hostname") }, undefined],
   [
     "change another's label",
     { ...update, object: labels("kubernetes.io/role") },

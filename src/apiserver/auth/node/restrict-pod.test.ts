@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Pod } from "../../../api/objects.ts";
+import type { Pod } from "../../../api/meta/objects.ts";
 import { message, owner, pod, testRefusals } from "./node-restriction.fixture.ts";
 
 const mirrorFacts = { annotations: { "kubernetes.io/config.mirror": "x" }, ownerReferences: [owner] };
@@ -113,7 +113,7 @@ describe("mirror pods", () => {
     ["delete its own", { operation: "DELETE" }, undefined],
   ]);
 
-  test("of others cannot be deleted, and those that are not there are not found", () => {
+  test("of other nodes cannot be deleted, and missing ones return 404", () => {
     expect(message({ operation: "DELETE", name: "other" })).toBe(
       'pods "other" is forbidden: node "n1" can only delete pods with spec.nodeName set to itself',
     );
@@ -159,7 +159,7 @@ describe("status and eviction of pods", () => {
     ],
   ]);
 
-  test("pods elsewhere are not evicted", () => {
+  test("a node cannot evict pods of other nodes", () => {
     expect(message({ subresource: "eviction", name: "other" })).toBe(
       'pods "other" is forbidden: node n1 can only evict pods with spec.nodeName set to itself',
     );

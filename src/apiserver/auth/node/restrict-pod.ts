@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as k8s from "@kubernetes/client-node";
-import { isMirrorPod, mirrorAnnotation } from "../../../api/mirror-pod.ts";
-import type { KubeObject, Pod, Wire } from "../../../api/objects.ts";
-import { notFound } from "../../../api/status-error.ts";
-import { refuseApiReferences } from "./api-references.ts";
-import type { NodeRestrictionDeps, NodeWrite, Refusal } from "./node-write.ts";
+import type { KubeObject, Pod, Wire } from "../../../api/meta/objects.ts";
+import { notFound } from "../../../api/meta/status-error.ts";
+import { isMirrorPod, mirrorAnnotation } from "../../../api/pod/pod-state.ts";
+import type { NodeRestrictionDeps, NodeWrite, Rejection } from "./node-write.ts";
+import { podReferences } from "./pod-references.ts";
 
-/** Nodes create mirror pods of their static pods, and delete pods that run on them. */
-export function refusePod(nodeName: string, write: NodeWrite, deps: NodeRestrictionDeps): Refusal {
+/** Nodes may create mirror pods of their static pods, and delete pods that run on them. */
+export function rejectPod(nodeName: string, write: NodeWrite, deps: NodeRestrictionDeps): Rejection {
   const who = `node ${JSON.stringify(nodeName)}`;
   switch (write.operation) {
     case "CREATE":
-      return refuseMirrorPod(nodeName, write.object as Pod | undefined, deps);
+      return rejectMirrorPod(nodeName, write.object as Pod | undefined, deps);
     case "DELETE": {
       const pod = deps.pod(write.namespace, write.name);
       if (!pod) return notFound({ group: "", plural: "pods" }, write.name);
@@ -24,7 +24,7 @@ export function refusePod(nodeName: string, write: NodeWrite, deps: NodeRestrict
   }
 }
 
-function refuseMirrorPod(nodeName: string, pod: Pod | undefined, deps: NodeRestrictionDeps): Refusal {
+function rejectMirrorPod(nodeName: string, pod: Pod | undefined, deps: NodeRestrictionDeps): Rejection {
   const who = `node ${JSON.stringify(nodeName)}`;
   const { ownerReferences = [] } = pod?.metadata ?? {};
   if (!pod || !isMirrorPod(pod)) {
@@ -45,10 +45,10 @@ function refuseMirrorPod(nodeName: string, pod: Pod | undefined, deps: NodeRestr
   if (owner.uid !== node.metadata.uid) {
     return `node ${nodeName} UID mismatch: expected ${owner.uid} got ${node.metadata.uid}`;
   }
-  return refuseApiReferences(nodeName, pod);
+  return rejectApiReferences(nodeName, pod);
 }
 
-export function refusePodStatus(nodeName: string, write: NodeWrite): Refusal {
+export function rejectPodStatus(nodeName: string, write: NodeWrite): Rejection {
   if (write.operation !== "UPDATE") return `unexpected operation "${write.operation}"`;
   const who = `node ${JSON.stringify(nodeName)}`;
   const pod = write.object as Pod | undefined;
@@ -68,7 +68,7 @@ export function refusePodStatus(nodeName: string, write: NodeWrite): Refusal {
   return undefined;
 }
 
-export function refusePodEviction(nodeName: string, write: NodeWrite, deps: NodeRestrictionDeps): Refusal {
+export function rejectPodEviction(nodeName: string, write: NodeWrite, deps: NodeRestrictionDeps): Rejection {
   if (write.operation !== "CREATE") return `unexpected operation ${write.operation}`;
   const name = write.name || write.object?.metadata.name;
   if (!name) return "could not determine pod from request data";
@@ -81,8 +81,8 @@ export function refusePodEviction(nodeName: string, write: NodeWrite, deps: Node
 
 type Claim = KubeObject & Wire<k8s.V1PersistentVolumeClaim>;
 
-/** Of a claim a node may tell how large it is now, and how growing it goes. */
-export function refuseClaimStatus(nodeName: string, write: NodeWrite): Refusal {
+/** A node may report the capacity of a claim and the progress of its expansion. */
+export function rejectClaimStatus(nodeName: string, write: NodeWrite): Rejection {
   if (write.operation !== "UPDATE") return `unexpected operation "${write.operation}"`;
   const rest = [write.object, write.oldObject].map((object) =>
     withoutNodeFields(object as Claim | undefined),
@@ -101,4 +101,65 @@ function withoutNodeFields(claim: Claim | undefined): unknown {
     ...status
   } = claim?.status ?? {};
   return { ...claim, metadata, status };
+}
+
+type Volume = Wire<k8s.V1Volume>;
+
+/** Volume types that reference no API objects. All others are rejected, including unknown ones. */
+const volumesWithoutReferences = new Set(
+  `awsElasticBlockStore azureDisk cephfs cinder downwardAPI emptyDir fc flexVolume flocker gcePersistentDisk gitRepo
+  hostPath image iscsi nfs photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos vsphereVolume`.split(
+    /\s+/,
+  ),
+);
+
+const volumeNeeds = new Map(
+  Object.entries({
+    configMap: "configmaps (via configmap volumes)",
+    secret: "secrets (via secret volumes)",
+    csi: "csidrivers (via CSI volumes)",
+    glusterfs: "endpoints (via glusterFS volumes)",
+    persistentVolumeClaim: "persistentvolumeclaims",
+    ephemeral: "persistentvolumeclaims (via ephemeral volumes)",
+    azureFile: "secrets (via azureFile volumes)",
+  }),
+);
+
+const projectedNeeds = new Map(
+  Object.entries({
+    configMap: "configmaps (via projected volumes)",
+    secret: "secrets (via projected volumes)",
+    serviceAccountToken: "serviceaccounts (via projected volumes)",
+    clusterTrustBundle: "clustertrustbundles",
+    podCertificate: "podcertificates",
+  }),
+);
+
+/** Rejects mirror pods that reference API objects: the node would gain permission to read them. */
+function rejectApiReferences(nodeName: string, pod: Pod): Rejection {
+  const { serviceAccount, secrets, configMaps } = podReferences(pod);
+  const needs = [
+    ...(serviceAccount ? ["serviceaccounts"] : []),
+    ...secrets.map(() => "secrets"),
+    ...configMaps.map(() => "configmaps"),
+    ...(pod.spec?.resourceClaims ?? []).map(() => "resourceclaims"),
+    ...(pod.spec?.volumes ?? []).flatMap(needsOfVolume),
+  ];
+  if (needs.includes(unknown)) return "error checking mirror pod for API references: unknown volume type";
+  return needs[0] && `node ${JSON.stringify(nodeName)} can not create pods that reference ${needs[0]}`;
+}
+
+const unknown = "";
+
+function needsOfVolume({ name: _, projected, ...sources }: Volume): string[] {
+  const kinds = keysOf(sources).filter((kind) => !volumesWithoutReferences.has(kind));
+  const projectedKinds = (projected?.sources ?? []).flatMap(keysOf).filter((kind) => kind !== "downwardAPI");
+  return [
+    ...kinds.map((kind) => volumeNeeds.get(kind) ?? unknown),
+    ...projectedKinds.map((kind) => projectedNeeds.get(kind) ?? unknown),
+  ];
+}
+
+function keysOf(sources: object): string[] {
+  return Object.entries(sources).flatMap(([kind, source]) => (source ? kind : []));
 }

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../api/objects.ts";
+import type { KubeObject } from "../../../api/meta/objects.ts";
 import { testRefusals } from "./node-restriction.fixture.ts";
 
 const reference = { apiVersion: "v1", kind: "Pod", name: "p", uid: "p-uid" };
@@ -9,7 +9,7 @@ const request = (boundObjectRef: object | undefined, audiences: string[] = ["vau
   object: { spec: { boundObjectRef, audiences } } as unknown as KubeObject,
 });
 testRefusals('serviceaccounts "sa" is forbidden: ', [
-  ["for a pod of its own", request(reference), undefined],
+  ["for its own pod", request(reference), undefined],
   ["for the API", request(reference, []), undefined],
   ["for an audience that it was granted", request(reference, ["granted"]), undefined],
   [

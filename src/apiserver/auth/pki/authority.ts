@@ -1,10 +1,10 @@
-import { createPublicKey, type X509Certificate } from "node:crypto";
+import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { signCertificate } from "../../../lib/x509/certificate.ts";
+import { writeFileDurably } from "../../../lib/fs/write-file-atomic.ts";
+import { messageOf } from "../../../lib/message-of.ts";
+import { generateKey, type KeyPair, keyToPem, signCertificate } from "../../../lib/x509/certificate.ts";
 import { type Issuer, issuerOf, type Subject, selfIssuer } from "../../../lib/x509/issuer.ts";
-import { generateKey, type KeyPair, keyToPem } from "../../../lib/x509/key.ts";
-import { loadOrCreateKey, PkiError, parseCertificate, readIfPresent } from "./key-pair.ts";
-import { writeFileAtomically } from "./write-file.ts";
 
 export interface Authority {
   /** PEM. */
@@ -20,8 +20,9 @@ const clockSkewMs = 5 * 60 * 1000;
 const subject: Subject = { commonName: "kubernetes" };
 
 /**
- * `ca.crt` and `ca.key`. What exists is used, even if another tool made it, and never overwritten: everything that
- * trusts the old CA would be locked out. The key is written first, so that a crash leaves nothing that needs help.
+ * Loads `ca.crt` and `ca.key`, or creates them. Existing files are used, even if another tool created them, and never
+ * overwritten, because everything that trusts the old CA would be locked out. The key is written first, so that a crash
+ * in between needs no repair.
  */
 export async function loadOrCreateAuthority(directory: string, now: number): Promise<Authority> {
   const certPath = join(directory, "ca.crt");
@@ -60,7 +61,7 @@ export async function loadOrCreateAuthority(directory: string, now: number): Pro
       },
       selfIssuer(subject, privateKey),
     );
-    await writeFileAtomically(certPath, created, { mode: 0o644, existing: "keep" });
+    await writeFileDurably(certPath, created, { mode: 0o644, existing: "keep" });
     return created;
   }
 }
@@ -72,7 +73,7 @@ export interface IssueOptions {
   readonly now: number;
 }
 
-/** A new key and a certificate for it, good for a year or as long as the CA. */
+/** Issues a key and a certificate that is valid for a year, but not longer than the CA. */
 export function issueKeyPair({ issuer, certificate }: Authority, options: IssueOptions): KeyPair {
   const { now, ...request } = options;
   const key = generateKey();
@@ -86,4 +87,68 @@ export function issueKeyPair({ issuer, certificate }: Authority, options: IssueO
     issuer,
   );
   return { cert, key: keyToPem(key) };
+}
+
+class PkiError extends Error {
+  constructor(path: string, problem: string) {
+    super(`${path}: ${problem}`);
+    this.name = "PkiError";
+  }
+}
+
+/** Reads a file. Undefined if it does not exist; any other failure is an error. */
+async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw new PkiError(path, messageOf(error));
+  }
+}
+
+/** Loads a private key, or creates it if the file does not exist. Existing files are never overwritten. */
+export async function loadOrCreateKey(path: string): Promise<KeyObject> {
+  const pem = await readIfPresent(path);
+  if (pem !== undefined) return parseKey(path, pem);
+  const key = generateKey();
+  await writeFileDurably(path, keyToPem(key), { mode: 0o600, existing: "keep" });
+  return key;
+}
+
+function parseKey(path: string, pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // The parser's message is dropped, because it could quote the key.
+    throw new PkiError(path, "is not a private key in PEM; restore it from a backup or move it away");
+  }
+}
+
+function parseCertificate(path: string, pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    throw new PkiError(path, "is not a certificate in PEM; restore it from a backup or move it away");
+  }
+}
+
+/** Reads `NAME.crt` and `NAME.key`. Undefined if one is missing or the key does not match the certificate. */
+export async function readKeyPair(directory: string, name: string): Promise<KeyPair | undefined> {
+  const [cert, key] = await Promise.all([
+    readIfPresent(join(directory, `${name}.crt`)),
+    readIfPresent(join(directory, `${name}.key`)),
+  ]);
+  if (cert === undefined || key === undefined) return undefined;
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)) ? { cert, key } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeKeyPair(directory: string, name: string, { cert, key }: KeyPair): Promise<void> {
+  await Promise.all([
+    writeFileDurably(join(directory, `${name}.key`), key, { mode: 0o600, existing: "replace" }),
+    writeFileDurably(join(directory, `${name}.crt`), cert, { mode: 0o644, existing: "replace" }),
+  ]);
 }

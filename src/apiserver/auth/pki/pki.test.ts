@@ -73,7 +73,7 @@ describe("a new directory", () => {
 });
 
 describe("an existing directory", () => {
-  test("is used as it is", async () => {
+  test("is used unchanged", async () => {
     await load();
     const before = await Promise.all((await readdir(directory)).map(read));
     await load(start + 300 * day);
@@ -112,7 +112,7 @@ describe("an existing directory", () => {
     expect(new X509Certificate(kubeletClient.cert).subject).toBe("CN=kube-apiserver-kubelet-client");
   });
 
-  test("a lost CA certificate is made again for the key that is left", async () => {
+  test("recreates a lost CA certificate from its key", async () => {
     const { admin } = await load();
     await unlink(join(directory, "ca.crt"));
     const renewed = await load();
@@ -134,26 +134,26 @@ describe("an existing directory", () => {
     expect(await Promise.all((await readdir(directory)).sort().map(read))).toEqual(before);
   });
 
-  test("an expired CA is an error that says what to do", async () => {
+  test("an expired CA is an error that names the fix", async () => {
     await load();
     await expect(load(start + 3651 * day)).rejects.toThrow(/ca\.crt: expired on .*; move it away/);
   });
 
-  test("a CA that is not valid yet is an error that says what the clock says", async () => {
+  test("a CA that is not valid yet is an error with the current time", async () => {
     await load();
     await expect(load(start - day)).rejects.toThrow(
       /ca\.crt: is valid from .*, and the clock says Sat, 28 Feb 2026 .*; set the clock right/,
     );
   });
 
-  test("a leaf is no CA", async () => {
+  test("rejects a leaf certificate as the CA", async () => {
     await load();
     await writeFile(join(directory, "ca.crt"), await read("admin.crt"));
     await writeFile(join(directory, "ca.key"), await read("admin.key"));
     await expect(load()).rejects.toThrow(/is not the certificate of a CA/);
   });
 
-  test("a CA with an RSA key that another tool made signs as well", async () => {
+  test("signs with an RSA key of another tool", async () => {
     await load();
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const subject = { commonName: "their CA", organizations: ["Ü & Co", "second"] };
@@ -178,7 +178,7 @@ describe("an existing directory", () => {
   });
 });
 
-test("client certificates are issued for anybody, and end no later than the CA", async () => {
+test("issues client certificates for any subject that expire with the CA at the latest", async () => {
   const pki = await load();
   const { cert } = issueClientCertificate(pki, {
     commonName: "system:node:n1",

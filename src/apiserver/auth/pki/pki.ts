@@ -3,14 +3,21 @@ import { chmod, mkdir } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import type { KeyPair } from "../../../lib/x509/certificate.ts";
 import type { Subject } from "../../../lib/x509/issuer.ts";
-import type { KeyPair } from "../../../lib/x509/key.ts";
 import { subjectOf } from "../../../lib/x509/subject-of.ts";
-import { kubeletClientUser, mastersGroup } from "../user-info.ts";
-import { type Authority, type IssueOptions, issueKeyPair, loadOrCreateAuthority } from "./authority.ts";
-import { loadOrCreateKey, readKeyPair, writeKeyPair } from "./key-pair.ts";
+import { kubeletClientUser, mastersGroup } from "../../request/user-info.ts";
+import {
+  type Authority,
+  type IssueOptions,
+  issueKeyPair,
+  loadOrCreateAuthority,
+  loadOrCreateKey,
+  readKeyPair,
+  writeKeyPair,
+} from "./authority.ts";
 
-/** What the cluster's TLS and tokens rest on. Keys are here in the clear: nothing of it belongs in a log. */
+/** Certificates and keys of the cluster. The keys are not encrypted and must not be logged. */
 export interface Pki extends Record<ClientName, KeyPair> {
   readonly authority: Authority;
   readonly serving: KeyPair;
@@ -20,7 +27,7 @@ export interface Pki extends Record<ClientName, KeyPair> {
 
 export interface PkiOptions {
   readonly directory: string;
-  /** Names and addresses under which clients reach the server, beside the usual ones. */
+  /** Names and addresses of the server, in addition to the default ones. */
   readonly hosts?: readonly string[];
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -30,7 +37,7 @@ const clients = {
   admin: { file: "admin", commonName: "kubernetes-admin", organizations: [mastersGroup] },
   controllerManager: { file: "controller-manager", commonName: "system:kube-controller-manager" },
   scheduler: { file: "scheduler", commonName: "system:kube-scheduler" },
-  /** What the API server shows to kubelets, which ask it in turn what this user may do. */
+  /** Client certificate of the API server for kubelets, which authorize this user with a SubjectAccessReview. */
   kubeletClient: {
     file: "apiserver-kubelet-client",
     commonName: kubeletClientUser,
@@ -47,13 +54,13 @@ const usualHosts = [
   "kubernetes.default",
   "kubernetes.default.svc",
   "kubernetes.default.svc.cluster.local",
-  // The first address of the service range, where pods find the API.
+  // The first address of the service range, at which pods reach the API.
   "10.96.0.1",
 ];
 
 const renewBeforeMs = 30 * 24 * 60 * 60 * 1000;
 
-/** Reads `<data-dir>/pki` and makes what is missing there, expires soon or was signed by another CA. */
+/** Loads `<data-dir>/pki`. Issues certificates that are missing, expire soon or were signed by another CA. */
 export async function loadOrCreatePki({ directory, hosts = [], now }: PkiOptions): Promise<Pki> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await chmod(directory, 0o700);
@@ -90,13 +97,13 @@ function isGood({ cert }: KeyPair, authority: Authority, options: IssueOptions):
   const { subject, hosts = [], now } = options;
   const certificate = new X509Certificate(cert);
   return (
-    // An earlier version may have made it for somebody else.
+    // An earlier version may have issued it for another user.
     isDeepStrictEqual(subjectOf(certificate), {
       commonName: subject.commonName,
       organizations: subject.organizations ?? [],
     }) &&
     Date.parse(certificate.validTo) - now > renewBeforeMs &&
-    // Made before the clock was set back: nobody would accept it now.
+    // Issued before the clock was set back: it is not valid yet.
     Date.parse(certificate.validFrom) <= now &&
     certificate.verify(authority.certificate.publicKey) &&
     hosts.every(
@@ -105,7 +112,9 @@ function isGood({ cert }: KeyPair, authority: Authority, options: IssueOptions):
   );
 }
 
-/** Not written anywhere: for the kubeconfig of a node (`system:node:NAME` of `system:nodes`) or of a person. */
+/**
+ * Issues a client certificate for a node (`system:node:NAME` of `system:nodes`) or a user. It is not written to disk.
+ */
 export function issueClientCertificate(pki: Pki, subject: Subject & { readonly now: number }): KeyPair {
   const { now, ...rest } = subject;
   return issueKeyPair(pki.authority, { subject: rest, purpose: "client", now });

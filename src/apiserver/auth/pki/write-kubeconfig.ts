@@ -1,23 +1,23 @@
-import { writeFileAtomically } from "./write-file.ts";
+import { writeFileDurably } from "../../../lib/fs/write-file-atomic.ts";
 
 export interface KubeconfigOptions {
   /** `https://127.0.0.1:6443` */
   readonly server: string;
-  /** PEM, all three. */
+  /** PEM, as `cert` and `key`. */
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
-  /** Of the cluster, the user and the context. */
+  /** Name of the cluster, the user and the context. */
   readonly name: string;
 }
 
-/** Readable by its owner only: it holds a private key. */
+/** Writes a kubeconfig. Only its owner may read it, because it contains a private key. */
 export async function writeKubeconfig(path: string, options: KubeconfigOptions): Promise<void> {
-  await writeFileAtomically(path, formatKubeconfig(options), { mode: 0o600, existing: "replace" });
+  await writeFileDurably(path, formatKubeconfig(options), { mode: 0o600, existing: "replace" });
 }
 
 function formatKubeconfig({ server, ca, cert, key, name }: KubeconfigOptions): string {
-  // A JSON string is a YAML string too, whatever is in it.
+  // Every JSON string is a valid YAML string.
   const quoted = JSON.stringify(name);
   const base64 = (pem: string) => Buffer.from(pem).toString("base64");
   return `apiVersion: v1

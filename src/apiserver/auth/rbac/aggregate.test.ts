@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aggregatedRules, reaggregate } from "./aggregate.ts";
-import type { ClusterRole, PolicyRule } from "./objects.ts";
+import type { ClusterRole, PolicyRule } from "./rbac-objects.ts";
 
 const rule = (resource: string): PolicyRule => ({ apiGroups: [""], resources: [resource], verbs: ["get"] });
 
@@ -15,7 +15,7 @@ function role(name: string, facts: { to?: string; from?: string; rules?: PolicyR
   };
 }
 
-test("rules are gathered by name, each once", () => {
+test("aggregates rules in the order of role names, without duplicates", () => {
   const view = role("view", { from: "view", rules: [rule("stale")] });
   const sources = [
     role("b", { to: "view", rules: [rule("x"), rule("y")] }),
@@ -25,7 +25,7 @@ test("rules are gathered by name, each once", () => {
   expect(aggregatedRules(view, [view, ...sources])).toEqual([rule("z"), rule("x"), rule("y")]);
 });
 
-test("roles that gather gathered roles settle at once", () => {
+test("aggregates aggregated roles in one pass", () => {
   const roles = [
     role("admin", { from: "admin" }),
     role("edit", { from: "edit", to: "admin" }),
@@ -41,7 +41,7 @@ test("roles that gather gathered roles settle at once", () => {
   expect(reaggregate([...changed, role("leaf", { to: "view", rules: [rule("x")] })])).toEqual([]);
 });
 
-test("roles that gather each other come to an end", () => {
+test("aggregation of roles that select each other terminates", () => {
   const roles = [
     role("a", { from: "a", to: "b" }),
     role("b", { from: "b", to: "a" }),

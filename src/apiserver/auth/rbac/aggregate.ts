@@ -1,7 +1,11 @@
-import { labelSelectorOf, matchesLabels } from "../../../api/selector.ts";
-import type { ClusterRole, PolicyRule } from "./objects.ts";
+import { clusterRoleKind } from "../../../api/kinds/rbac/cluster-role/kind.ts";
+import { labelSelectorOf, matchesLabels } from "../../../api/meta/selector.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { createLister } from "../../storage/lister.ts";
+import type { Change, ObjectStore } from "../../storage/object-store.ts";
+import type { ClusterRole, PolicyRule } from "./rbac-objects.ts";
 
-/** The rules of all cluster roles that an aggregated role selects, each once. */
+/** Rules of all cluster roles that an aggregated role selects, without duplicates. */
 export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]): PolicyRule[] {
   const rules = new Map<string, PolicyRule>();
   for (const object of role.aggregationRule?.clusterRoleSelectors ?? []) {
@@ -17,11 +21,12 @@ export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]):
   return [...rules.values()];
 }
 
-/** The aggregated roles whose rules are not what they should be, as they should be. */
+/** Aggregated roles whose rules are outdated, with their new rules. */
 export function reaggregate(clusterRoles: Iterable<ClusterRole>): ClusterRole[] {
   const roles = [...clusterRoles];
   const changed = new Set<number>();
-  // `admin` gathers `edit`, which gathers `view`: a round for each step, and never more than there are roles.
+  // `admin` aggregates `edit`, which aggregates `view`: one round for each level, and at most as many as there are
+  // roles.
   for (let round = 0, settled = false; !settled && round < roles.length; round++) {
     settled = true;
     for (const [index, role] of roles.entries()) {
@@ -40,7 +45,7 @@ function nameOf({ metadata }: ClusterRole): string {
   return metadata.name ?? "";
 }
 
-/** Equal for equal rules, in whatever order their fields were written. */
+/** Canonical form of rules. Independent of the order of their fields. */
 function keyOf(rules: readonly PolicyRule[]): string {
   return JSON.stringify(
     rules.map((rule) => [
@@ -51,4 +56,29 @@ function keyOf(rules: readonly PolicyRule[]): string {
       rule.nonResourceURLs ?? [],
     ]),
   );
+}
+
+/** Updates aggregated roles (`admin`, `edit`, `view`) whenever cluster roles change. */
+export function aggregateClusterRoles(objectStore: ObjectStore, logger: Logger): () => void {
+  const clusterRoles = createLister<ClusterRole>(objectStore, clusterRoleKind);
+  const ref = { resource: clusterRoleKind.resource, namespace: "" };
+  let due = false;
+
+  async function aggregate(): Promise<void> {
+    due = false;
+    for (const wanted of reaggregate(clusterRoles.all())) {
+      await objectStore.change({ ...ref, name: wanted.metadata.name ?? "" }, (cached): Change => {
+        return { kind: "put", object: { ...cached.parse(), rules: wanted.rules } as ClusterRole };
+      });
+    }
+  }
+
+  return clusterRoles.onChange(() => {
+    // Roles often change many at a time: one update covers them all.
+    if (due) return;
+    due = true;
+    setImmediate(() => {
+      aggregate().catch((error: unknown) => logger.warn("cluster roles were not aggregated", { error }));
+    });
+  });
 }

@@ -1,13 +1,13 @@
-import { quoteList } from "../quote-list.ts";
-import type { PolicyRule } from "./objects.ts";
+import { quoteList } from "../forbidden.ts";
+import type { PolicyRule } from "./rbac-objects.ts";
 import { pathFits } from "./rule-allows.ts";
 
-/** A body of the size that is allowed could ask for billions of combinations. */
+/** A role within the size limit of a request can have billions of combinations. */
 const maxParts = 20_000;
 
 /**
- * What `wanted` allows and no rule of `owned` does, in rules of one verb on one thing each;
- * undefined when that are too many to look at.
+ * Permissions of `wanted` that `owned` does not include, as rules with one verb and one resource each. Undefined when
+ * there are too many combinations to check.
  */
 export function uncoveredRules(
   owned: readonly PolicyRule[],
@@ -59,7 +59,7 @@ function hasAll(owned: readonly string[] = [], wanted: readonly string[] = []): 
   return owned.includes("*") || wanted.every((value) => owned.includes(value));
 }
 
-/** All names is more than any list of them. */
+/** An empty list of names means all names, which includes any other list. */
 function isSubset(owned: readonly string[], wanted: readonly string[] = []): boolean {
   return wanted.length > 0 && wanted.every((name) => owned.includes(name));
 }
@@ -70,7 +70,7 @@ function coversResource(owned: readonly string[], resource: string): boolean {
   return slash >= 0 && owned.includes(`*${resource.slice(slash)}`);
 }
 
-/** A line for each thing, verbs on a resource together: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
+/** Formats rules as upstream, one line per resource: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
 export function describeRules(parts: readonly PolicyRule[]): string {
   const lines = new Map<string, { what: string; verbs: string[] }>();
   for (const { apiGroups, resources, nonResourceURLs, resourceNames, verbs } of parts) {

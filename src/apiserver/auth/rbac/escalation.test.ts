@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { UserInfo } from "../../request/user-info.ts";
 import { resourceAttributes } from "../attributes.ts";
-import type { UserInfo } from "../user-info.ts";
-import { type EscalationDeps, refuseBinding, refuseRole } from "./escalation.ts";
-import { listSource } from "./list-source.ts";
-import type { ClusterRole, PolicyRule, Role, RoleBinding } from "./objects.ts";
+import { type EscalationDeps, rejectBinding, rejectRole } from "./escalation.ts";
+import { listSource } from "./list-source.fixture.ts";
+import type { ClusterRole, PolicyRule, Role, RoleBinding } from "./rbac-objects.ts";
 import { ruleAllows } from "./rule-allows.ts";
 
 const jane: UserInfo = { username: "jane", groups: ["dev", "system:authenticated"], extra: {} };
@@ -38,7 +38,7 @@ function clusterRole(rules: PolicyRule[], name = "r", more: Partial<ClusterRole>
 }
 const aggregated = { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] } };
 
-describe("refuseRole", () => {
+describe("rejectRole", () => {
   const missing = [
     'roles.rbac.authorization.k8s.io "r" is forbidden: user "jane" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:',
     '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}',
@@ -90,7 +90,7 @@ describe("refuseRole", () => {
       undefined,
     ],
   ])("%s", (_, user, owned, next, current, message) => {
-    expect(refuseRole({ user, namespace: "a", next, current }, deps(owned))?.message).toBe(message);
+    expect(rejectRole({ user, namespace: "a", next, current }, deps(owned))?.message).toBe(message);
   });
 
   test.each<[string, PolicyRule[], ClusterRole, ClusterRole | undefined, boolean]>([
@@ -104,7 +104,7 @@ describe("refuseRole", () => {
     ["an aggregated role by another", [readPods], clusterRole([], "r", aggregated), undefined, false],
     ["a role that was aggregated", [readPods], clusterRole([]), clusterRole([], "r", aggregated), false],
   ])("%s", (_, owned, next, current, allowed) => {
-    const error = refuseRole({ user: jane, namespace: "", next, current }, deps(owned));
+    const error = rejectRole({ user: jane, namespace: "", next, current }, deps(owned));
     expect(error?.message).toBe(
       allowed
         ? undefined
@@ -113,7 +113,7 @@ describe("refuseRole", () => {
   });
 });
 
-describe("refuseBinding", () => {
+describe("rejectBinding", () => {
   const binding = (name: string): RoleBinding => ({
     apiVersion: `${group}/v1`,
     kind: "RoleBinding",
@@ -140,12 +140,12 @@ describe("refuseBinding", () => {
     ],
     ["a master binds what does not exist yet", master, [], "gone", undefined],
   ])("%s", (_, user, owned, name, message) => {
-    const error = refuseBinding({ user, namespace: "a", next: binding(name) }, deps(owned));
+    const error = rejectBinding({ user, namespace: "a", next: binding(name) }, deps(owned));
     if (message) expect(error?.message).toMatch(message);
     else expect(error).toBeUndefined();
   });
 });
 
-test("questions about escalation are about any version", () => {
+test("escalation checks apply to every version", () => {
   expect(resourceAttributes({ user: jane, verb: "bind", resource: "roles" }).apiVersion).toBe("*");
 });

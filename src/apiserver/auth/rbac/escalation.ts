@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { notFound, type StatusError } from "../../../api/status-error.ts";
+import { notFound, type StatusError } from "../../../api/meta/status-error.ts";
+import { mastersGroup, type UserInfo } from "../../request/user-info.ts";
 import { type Authorize, resourceAttributes } from "../attributes.ts";
-import { refusal } from "../forbidden.ts";
-import { quoteList } from "../quote-list.ts";
-import { mastersGroup, type UserInfo } from "../user-info.ts";
+import { quoteList, refusal } from "../forbidden.ts";
 import { describeRules, uncoveredRules } from "./covers.ts";
+import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 import {
   type ClusterRole,
   type ClusterRoleBinding,
@@ -14,9 +14,8 @@ import {
   type Role,
   type RoleBinding,
   rbacGroup,
-} from "./objects.ts";
-import type { RbacAuthorizer } from "./rbac-authorizer.ts";
-import { resolveRole } from "./resolve-role.ts";
+  resolveRole,
+} from "./rbac-objects.ts";
 
 export interface EscalationDeps {
   readonly authorize: Authorize;
@@ -26,10 +25,10 @@ export interface EscalationDeps {
 
 export interface RbacWrite<T extends RbacObject> {
   readonly user: UserInfo;
-  /** Of the request; empty for cluster roles and their bindings. */
+  /** Namespace of the request. Empty for cluster roles and their bindings. */
   readonly namespace: string;
   readonly next: T;
-  /** Missing on create. */
+  /** Stored object. Undefined on create. */
   readonly current?: T;
 }
 
@@ -38,8 +37,8 @@ const everything: readonly PolicyRule[] = [
   { nonResourceURLs: ["*"], verbs: ["*"] },
 ];
 
-/** Nobody writes a role that allows more than they may do themselves, unless they may `escalate`. */
-export function refuseRole(
+/** Rejects a role with permissions that the user lacks, unless the user may `escalate`. */
+export function rejectRole(
   write: RbacWrite<Role | ClusterRole>,
   deps: EscalationDeps,
 ): StatusError | undefined {
@@ -57,15 +56,15 @@ export function refuseRole(
   if (isExempt(write) || deps.authorize(escalate).allowed) return undefined;
   const problem = escalationProblem(user, namespace, next.rules ?? [], deps);
   if (problem) return refusal(refused, problem);
-  // Such a role can gather anything.
+  // An aggregated role can select any other role.
   if ([next, current].some(isAggregated) && escalationProblem(user, namespace, everything, deps)) {
     return refusal(refused, "must have cluster-admin privileges to use the aggregationRule");
   }
   return undefined;
 }
 
-/** Nobody binds a role that allows more than they may do themselves, unless they may `bind` it. */
-export function refuseBinding(
+/** Rejects a binding to a role with permissions that the user lacks, unless the user may `bind` it. */
+export function rejectBinding(
   write: RbacWrite<RoleBinding | ClusterRoleBinding>,
   deps: EscalationDeps,
 ): StatusError | undefined {
@@ -89,14 +88,14 @@ function isExempt({ user, next, current }: RbacWrite<RbacObject>): boolean {
   );
 }
 
-/** The garbage collector takes away owners and finalizers, whatever the rest of the object allows. */
+/** True if an update only changes owners and finalizers, as the garbage collector does. */
 function differsForCollectorOnly(next: RbacObject, current: RbacObject): boolean {
   const { ownerReferences, finalizers, managedFields } = current.metadata;
   const restored = { ...next, metadata: { ...next.metadata, ownerReferences, finalizers, managedFields } };
   return isDeepStrictEqual(plain(restored), plain(current));
 }
 
-/** Without the keys that are there but undefined. */
+/** Copies the object without keys whose value is undefined. */
 function plain(object: RbacObject): unknown {
   return JSON.parse(JSON.stringify(object));
 }

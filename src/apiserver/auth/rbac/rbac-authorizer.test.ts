@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import type { UserInfo } from "../../request/user-info.ts";
 import { type Attributes, resourceAttributes } from "../attributes.ts";
-import type { UserInfo } from "../user-info.ts";
-import { listSource } from "./list-source.ts";
-import { type PolicyRule, type RbacObject, rbacGroup, type Subject } from "./objects.ts";
+import { listSource } from "./list-source.fixture.ts";
 import { createRbacAuthorizer, type RbacAuthorizer } from "./rbac-authorizer.ts";
+import { type PolicyRule, type RbacObject, rbacGroup, type Subject } from "./rbac-objects.ts";
 
 const readPods: PolicyRule = { apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] };
 const oneSecret: PolicyRule = {
@@ -105,7 +105,7 @@ describe("authorize", () => {
     expect(ask(user, asked).reason).toBe(reason);
   });
 
-  test("a binding to a role that does not exist is told when nothing else allows", () => {
+  test("reports a binding to a missing role when nothing else allows the request", () => {
     objects.push(bind("broken", ["ClusterRole", "gone"], [{ kind: "User", name: "jane" }]));
     expect(ask(jane, { namespace: "b" }).reason).toBe(`RBAC: clusterrole.${rbacGroup} "gone" not found`);
     objects.push(bind("broken", ["Role", "lost"], [{ kind: "User", name: "jane" }], "b"));
@@ -117,7 +117,7 @@ describe("authorize", () => {
   });
 });
 
-describe("changes count at once", () => {
+describe("changes take effect immediately", () => {
   const deny = (remove: string) => {
     objects.splice(
       objects.findIndex((object) => object.metadata.name === remove),
@@ -134,7 +134,7 @@ describe("changes count at once", () => {
     expect(ask(jane, { namespace: "a" }).allowed).toBe(false);
   });
 
-  test("a binding comes", () => {
+  test("after a binding is created", () => {
     expect(ask(jane, { namespace: "c" }).allowed).toBe(false);
     objects.push(bind("new", ["ClusterRole", "pod-reader"], [{ kind: "User", name: "jane" }], "c"));
     rbac.changed("c");
@@ -142,7 +142,7 @@ describe("changes count at once", () => {
   });
 });
 
-test("no question is taken for another, however it is spelled", () => {
+test("cache keys of different requests never collide", () => {
   objects.push(role("odd", [{ apiGroups: ["*"], resources: ["x"], verbs: ["*"] }]));
   objects.push(bind("odd", ["ClusterRole", "odd"], [{ kind: "User", name: "jane" }]));
   rbac.changed();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Attributes, resourceAttributes } from "../attributes.ts";
-import type { PolicyRule } from "./objects.ts";
+import type { PolicyRule } from "./rbac-objects.ts";
 import { pathFits, ruleAllows } from "./rule-allows.ts";
 
 const user = { username: "x", groups: [], extra: {} };
@@ -56,7 +56,7 @@ describe("pathFits", () => {
     expect(pathFits(pattern, path)).toBe(expected);
   });
 
-  test("a pattern of many stars takes no time", () => {
+  test("matches a pattern of many stars in linear time", () => {
     expect(pathFits(`/${"*".repeat(200_000)}a*`, "/x")).toBe(false);
   });
 });

@@ -1,11 +1,11 @@
 import type { Attributes } from "../attributes.ts";
-import type { PolicyRule } from "./objects.ts";
+import type { PolicyRule } from "./rbac-objects.ts";
 
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   return ruleFits(rule, attributes) && nameFits(rule, attributes.name);
 }
 
-/** Whether a rule allows this for some name or, if it is not about resources, at all. */
+/** Whether a rule allows the verb on the resource, regardless of the object's name, or the non-resource path. */
 export function ruleFits(rule: PolicyRule, attributes: Attributes): boolean {
   if (!has(rule.verbs, attributes.verb)) return false;
   if (!attributes.isResourceRequest) {
@@ -18,7 +18,7 @@ function nameFits({ resourceNames }: PolicyRule, name: string): boolean {
   return !resourceNames?.length || resourceNames.includes(name);
 }
 
-/** Stars at the end of a pattern stand for any rest. */
+/** Whether a path matches a pattern. A trailing `*` matches any suffix. */
 export function pathFits(pattern: string, path: string): boolean {
   if (!pattern.endsWith("*")) return pattern === path;
   let end = pattern.length;

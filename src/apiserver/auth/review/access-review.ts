@@ -1,10 +1,14 @@
 import type * as k8s from "@kubernetes/client-node";
-import { type FieldError, invalid } from "../../../api/field-error.ts";
-import type { ObjectMeta, Wire } from "../../../api/objects.ts";
-import { badRequest, invalidObject } from "../../../api/status-error.ts";
+import { type FieldError, invalid, required } from "../../../api/meta/field-errors.ts";
+import {
+  type FieldRequirement,
+  type FieldSelector,
+  parseFieldSelector,
+} from "../../../api/meta/field-selector.ts";
+import type { ObjectMeta, Wire } from "../../../api/meta/objects.ts";
+import { badRequest, invalidObject } from "../../../api/meta/status-error.ts";
+import type { UserInfo } from "../../request/user-info.ts";
 import type { Attributes, Authorize } from "../attributes.ts";
-import type { UserInfo } from "../user-info.ts";
-import { checkSelectors, readFieldSelector } from "./review-selectors.ts";
 
 export type SelfSubjectAccessReview = Wire<k8s.V1SelfSubjectAccessReview>;
 export type SubjectAccessReview = Wire<k8s.V1SubjectAccessReview>;
@@ -14,7 +18,7 @@ type Spec = Wire<k8s.V1SelfSubjectAccessReviewSpec>;
 
 const group = "authorization.k8s.io";
 
-/** `kubectl auth can-i`: may the one who asks? */
+/** SelfSubjectAccessReview (`kubectl auth can-i`): whether the user of the request may do something. */
 export function reviewSelfAccess(
   review: SelfSubjectAccessReview,
   user: UserInfo,
@@ -22,10 +26,10 @@ export function reviewSelfAccess(
 ): SelfSubjectAccessReview {
   const kind = "SelfSubjectAccessReview";
   failOn(kind, [...specErrors(review.spec), ...metadataErrors(review.metadata, "must be empty")]);
-  return { ...review, ...head(kind, review), status: answer(review.spec, user, authorize) };
+  return { ...review, ...head(kind, review), status: decide(review.spec, user, authorize) };
 }
 
-/** May somebody else? */
+/** SubjectAccessReview: whether another user may do something. */
 export function reviewSubjectAccess(review: SubjectAccessReview, authorize: Authorize): SubjectAccessReview {
   const kind = "SubjectAccessReview";
   failOn(kind, [
@@ -33,10 +37,10 @@ export function reviewSubjectAccess(review: SubjectAccessReview, authorize: Auth
     ...subjectErrors(review.spec),
     ...metadataErrors(review.metadata, "must be empty"),
   ]);
-  return { ...review, ...head(kind, review), status: answer(review.spec, subjectOf(review), authorize) };
+  return { ...review, ...head(kind, review), status: decide(review.spec, subjectOf(review), authorize) };
 }
 
-/** May somebody else, in this namespace? For those who administer only that. */
+/** LocalSubjectAccessReview: as above, for one namespace. */
 export function reviewLocalSubjectAccess(
   review: LocalSubjectAccessReview,
   namespace: string,
@@ -62,7 +66,7 @@ export function reviewLocalSubjectAccess(
   if (own !== namespace) {
     throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
   }
-  return { ...review, ...head(kind, review), status: answer(review.spec, subjectOf(review), authorize) };
+  return { ...review, ...head(kind, review), status: decide(review.spec, subjectOf(review), authorize) };
 }
 
 function head(kind: string, { metadata = {} }: { metadata?: ObjectMeta }) {
@@ -77,7 +81,7 @@ function subjectOf({ spec }: SubjectAccessReview): UserInfo {
   return { username: spec.user ?? "", uid: spec.uid, groups: spec.groups ?? [], extra: spec.extra ?? {} };
 }
 
-function answer(spec: Spec, user: UserInfo, authorize: Authorize): SubjectAccessReview["status"] {
+function decide(spec: Spec, user: UserInfo, authorize: Authorize): SubjectAccessReview["status"] {
   const { verb = "", path = "" } = spec.nonResourceAttributes ?? {};
   const asked = spec.resourceAttributes;
   const selector = readFieldSelector(asked?.fieldSelector);
@@ -124,4 +128,59 @@ function metadataErrors(metadata: ObjectMeta = {}, detail: string): FieldError[]
   const { managedFields: _, ...rest } = metadata;
   const isEmpty = Object.values(rest).every((value) => value === undefined || value === null);
   return isEmpty ? [] : [invalid("metadata", metadata, detail)];
+}
+
+type ReviewAttributes = Wire<k8s.V1ResourceAttributes>;
+
+/** Validates that each selector is given either as text or as requirements. */
+function checkSelectors(attributes: ReviewAttributes | undefined): FieldError[] {
+  const { fieldSelector, labelSelector } = attributes ?? {};
+  return Object.entries({ fieldSelector, labelSelector }).flatMap(([name, selector]) => {
+    const field = `spec.resourceAttributes.${name}`;
+    const hasRequirements = Boolean(selector?.requirements?.length);
+    if (!selector || Boolean(selector.rawSelector) !== hasRequirements) return [];
+    return hasRequirements
+      ? [
+          invalid(
+            `${field}.rawSelector`,
+            selector.rawSelector,
+            "may not specified at the same time as requirements",
+          ),
+        ]
+      : [
+          required(
+            `${field}.requirements`,
+            `when ${field} is specified, requirements or rawSelector is required`,
+          ),
+        ];
+  });
+}
+
+/**
+ * Parses a field selector. Requirements that cannot be parsed are dropped, which widens the request and never narrows
+ * it.
+ */
+function readFieldSelector(selector: ReviewAttributes["fieldSelector"]): {
+  requirements: FieldSelector;
+  problem?: string;
+} {
+  const problem = "spec.resourceAttributes.fieldSelector ignored due to parse error";
+  if (selector?.rawSelector) {
+    try {
+      return { requirements: parseFieldSelector(selector.rawSelector) };
+    } catch {
+      return { requirements: [], problem };
+    }
+  }
+  const asked = selector?.requirements ?? [];
+  const requirements = asked.flatMap(({ key, operator, values = [] }): FieldRequirement[] => {
+    const [value] = values;
+    if (value === undefined || values.length > 1 || (operator !== "In" && operator !== "NotIn")) return [];
+    return [{ field: key, operator: operator === "In" ? "=" : "!=", value }];
+  });
+  if (requirements.length === asked.length) return { requirements };
+  return {
+    requirements,
+    problem: requirements.length > 0 ? problem.replace("ignored", "partially ignored") : problem,
+  };
 }

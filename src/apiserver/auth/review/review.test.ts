@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { UserInfo } from "../../request/user-info.ts";
 import type { Attributes } from "../attributes.ts";
-import type { UserInfo } from "../user-info.ts";
 import { reviewLocalSubjectAccess, reviewSelfAccess, reviewSubjectAccess } from "./access-review.ts";
-import { reviewSelf, reviewToken } from "./identity-review.ts";
-import { reviewSelfRules } from "./rules-review.ts";
+import { reviewSelf, reviewSelfRules, reviewToken } from "./reviews.ts";
 
 const jane: UserInfo = { username: "jane", uid: "7", groups: ["dev"], extra: { team: ["x"] } };
 let asked: Attributes | undefined;
@@ -15,7 +14,7 @@ const authorize = (attributes: Attributes) => {
 const pods = { verb: "get", resource: "pods", namespace: "a", name: "p" };
 
 describe("access reviews", () => {
-  test("one asks about oneself", () => {
+  test("a user can review their own access", () => {
     const spec = { resourceAttributes: { ...pods, group: "apps", subresource: "log" } };
     expect(reviewSelfAccess({ spec }, jane, authorize)).toEqual({
       kind: "SelfSubjectAccessReview",
@@ -39,13 +38,13 @@ describe("access reviews", () => {
     });
   });
 
-  test("about a path", () => {
+  test("for a non-resource path", () => {
     const spec = { nonResourceAttributes: { verb: "post", path: "/x" } };
     expect(reviewSelfAccess({ spec }, jane, authorize).status).toEqual({ allowed: false });
     expect(asked).toMatchObject({ isResourceRequest: false, verb: "post", path: "/x" });
   });
 
-  test("about somebody else, who is given in full", () => {
+  test("for another user with groups and extra attributes", () => {
     const spec = {
       user: "jane",
       uid: "7",
@@ -57,7 +56,7 @@ describe("access reviews", () => {
     expect(asked?.user).toEqual(jane);
   });
 
-  test("about somebody else in a namespace", () => {
+  test("for another user in a namespace", () => {
     const review = { metadata: { namespace: "a" }, spec: { user: "jane", resourceAttributes: pods } };
     expect(reviewLocalSubjectAccess(review, "a", authorize).status).toMatchObject({ allowed: true });
     expect(() => reviewLocalSubjectAccess(review, "b", authorize)).toThrow(/must match namespace: b/);
@@ -109,7 +108,7 @@ describe("access reviews", () => {
       "cannot be specified in combination with resourceAttributes",
     ],
     [
-      "about nobody",
+      "without a user",
       () => reviewSubjectAccess({ spec: { resourceAttributes: pods } }, authorize),
       'spec.user: Invalid value: "": at least one of user or group must be specified',
     ],
@@ -156,7 +155,7 @@ describe("rules reviews", () => {
     { verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: ["p"] },
     { verbs: ["get"], nonResourceURLs: ["/x"] },
   ];
-  test("list what one may do", () => {
+  test("list the rules of the user", () => {
     const review = reviewSelfRules({ spec: { namespace: "a" } }, jane, () => ({ rules, problem: "p" }));
     expect(review).toMatchObject({
       spec: {},
@@ -182,7 +181,7 @@ describe("rules reviews", () => {
   });
 });
 
-test("whoami tells everything about oneself", () => {
+test("whoami returns every attribute of the user", () => {
   expect(reviewSelf(jane, Date.parse("2026-03-01T00:00:00.5Z"))).toEqual({
     kind: "SelfSubjectReview",
     apiVersion: "authentication.k8s.io/v1",
@@ -209,7 +208,7 @@ describe("token reviews", () => {
     expect((await reviewToken({ spec }, deps)).status).toMatchObject(status);
   });
 
-  test("without a token are refused", async () => {
+  test("without a token are rejected", async () => {
     await expect(reviewToken({ spec: { token: "" } }, deps)).rejects.toMatchObject({ code: 400 });
   });
 });

@@ -1,12 +1,17 @@
-import type { KubeObject } from "../../../api/objects.ts";
+import type * as k8s from "@kubernetes/client-node";
+import type { KubeObject, Wire } from "../../../api/meta/objects.ts";
+import { badRequest, methodNotAllowed } from "../../../api/meta/status-error.ts";
+import { formatTime } from "../../../api/meta/time.ts";
+import { builtInSchema } from "../../../api/schema/built-in-schema.ts";
 import { decodeBody } from "../../../api/schema/decode-body.ts";
-import { methodNotAllowed } from "../../../api/status-error.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import type { Answer, ApiRequest } from "../../api-request.ts";
-import { bodyAsJson } from "../../representation/body-as-json.ts";
-import type { ResourceRequest } from "../../request-info.ts";
+import type { ApiRequest, ApiResponse } from "../../request/api-request.ts";
+import { bodyAsJson } from "../../request/body-as-json.ts";
+import type { ResourceRequest } from "../../request/request-info.ts";
+import { nodeNameOf, type UserInfo } from "../../request/user-info.ts";
 import type { Authorize } from "../attributes.ts";
 import type { RbacAuthorizer } from "../rbac/rbac-authorizer.ts";
+import type { AuthenticateToken } from "../token/authenticate-token.ts";
 import {
   type LocalSubjectAccessReview,
   reviewLocalSubjectAccess,
@@ -15,8 +20,6 @@ import {
   type SelfSubjectAccessReview,
   type SubjectAccessReview,
 } from "./access-review.ts";
-import { reviewSelf, reviewToken, type TokenReview, type TokenReviewDeps } from "./identity-review.ts";
-import { reviewSelfRules, type SelfSubjectRulesReview } from "./rules-review.ts";
 
 interface ReviewDeps extends TokenReviewDeps {
   readonly authorize: Authorize;
@@ -29,12 +32,12 @@ interface Review {
   answer(object: unknown, request: ApiRequest, info: ResourceRequest): unknown;
 }
 
-/** Questions to the server in the form of objects: they are posted, answered and never stored. */
+/** Handlers of reviews: objects that are posted and answered, and never stored. Undefined for other requests. */
 export function createReviews(
   deps: ReviewDeps,
-): (request: ApiRequest, info: ResourceRequest) => Promise<Answer> | undefined {
+): (request: ApiRequest, info: ResourceRequest) => (() => Promise<ApiResponse>) | undefined {
   const { authorize } = deps;
-  // What each is given was decoded as its own kind just before.
+  // The objects were decoded as these kinds just before.
   const reviews: Readonly<Record<string, Review>> = {
     "authorization.k8s.io/selfsubjectaccessreviews": {
       kind: "SelfSubjectAccessReview",
@@ -67,17 +70,98 @@ export function createReviews(
   return (request, info) => {
     const review = info.version === "v1" ? reviews[`${info.group}/${info.plural}`] : undefined;
     if (!review || info.name) return undefined;
-    return answerReview(review, request, info);
+    return () => answerReview(review, request, info);
   };
 }
 
-async function answerReview(review: Review, request: ApiRequest, info: ResourceRequest): Promise<Answer> {
+async function answerReview(
+  review: Review,
+  request: ApiRequest,
+  info: ResourceRequest,
+): Promise<ApiResponse> {
   const { group, version } = info;
   if (info.verb !== "create") throw methodNotAllowed();
-  const text = await bodyAsJson(await request.readBody(), request.headers["content-type"]);
-  const { object, warnings } = decodeBody({ group, version, kind: review.kind }, text, {
+  const text = await bodyAsJson(await request.readBody(), request.headers["content-type"], builtInSchema);
+  const { object, warnings } = decodeBody(builtInSchema, { group, version, kind: review.kind }, text, {
     fieldValidation: "Warn",
   });
   const answered = await review.answer(object, request, info);
   return { kind: "object", status: 201, object: answered as KubeObject, warnings };
+}
+
+type SelfSubjectReview = Wire<k8s.V1SelfSubjectReview>;
+type TokenReview = Wire<k8s.V1TokenReview>;
+
+const apiVersion = "authentication.k8s.io/v1";
+
+/** SelfSubjectReview (`kubectl auth whoami`). */
+export function reviewSelf(user: UserInfo, now: number): SelfSubjectReview {
+  return {
+    kind: "SelfSubjectReview",
+    apiVersion,
+    metadata: { creationTimestamp: formatTime(now) },
+    status: { userInfo: userInfo(user) },
+  };
+}
+
+interface TokenReviewDeps {
+  readonly authenticateToken: AuthenticateToken;
+  readonly apiAudiences: readonly string[];
+}
+
+/** TokenReview: the user of a token, for servers that receive tokens. */
+export async function reviewToken(review: TokenReview, deps: TokenReviewDeps): Promise<TokenReview> {
+  const { token, audiences = [] } = review.spec;
+  if (!token) throw badRequest("token is required for TokenReview in authentication");
+  const verdict = await deps.authenticateToken(token, audiences.length > 0 ? audiences : deps.apiAudiences);
+  const status =
+    verdict.kind === "user"
+      ? { authenticated: true, user: userInfo(verdict.user), audiences: [...verdict.audiences] }
+      : { user: {}, error: verdict.reason };
+  return { ...review, kind: "TokenReview", apiVersion, metadata: review.metadata ?? {}, status };
+}
+
+function userInfo({ username, uid, groups, extra }: UserInfo): Wire<k8s.V1UserInfo> {
+  const entries = Object.entries(extra).map(([key, values]) => [key, [...values]]);
+  return {
+    username,
+    ...(uid && { uid }),
+    groups: [...groups],
+    ...(entries.length > 0 && { extra: Object.fromEntries(entries) }),
+  };
+}
+
+type SelfSubjectRulesReview = Wire<k8s.V1SelfSubjectRulesReview>;
+
+/** SelfSubjectRulesReview (`kubectl auth can-i --list`): all rules of the user in a namespace. */
+export function reviewSelfRules(
+  review: SelfSubjectRulesReview,
+  user: UserInfo,
+  rulesFor: RbacAuthorizer["rulesFor"],
+): SelfSubjectRulesReview {
+  const { namespace } = review.spec;
+  if (!namespace) throw badRequest("no namespace on request");
+  const { rules, problem } = rulesFor(user, namespace);
+  // Decisions of the node authorizer cannot be expressed as rules.
+  const isNode = nodeNameOf(user) !== undefined;
+  const problems = [isNode && "node authorizer does not support user rule resolution", problem].filter(
+    Boolean,
+  );
+  const evaluationError = problems.length > 1 ? `[${problems.join(", ")}]` : problems.join("");
+  return {
+    kind: "SelfSubjectRulesReview",
+    apiVersion: "authorization.k8s.io/v1",
+    metadata: {},
+    spec: {},
+    status: {
+      resourceRules: rules.flatMap(({ verbs, apiGroups, resources, resourceNames }) =>
+        resources?.length ? [{ verbs, apiGroups, resources, resourceNames }] : [],
+      ),
+      nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs }) =>
+        nonResourceURLs?.length ? [{ verbs, nonResourceURLs }] : [],
+      ),
+      incomplete: isNode,
+      ...(evaluationError && { evaluationError }),
+    },
+  };
 }

@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { generateKey } from "../../../lib/x509/key.ts";
+import { generateKey } from "../../../lib/x509/certificate.ts";
 import { createTokenAuthenticator, type TokenDeps } from "./authenticate-token.ts";
-import type { BoundObject } from "./check-claims.ts";
-import { type Binding, buildClaims } from "./claims.ts";
-import { signJwt } from "./jwt.ts";
-import { signingKeyOf } from "./signing-key.ts";
+import { type Binding, type BoundObject, buildClaims } from "./claims.ts";
+import { signingKeyOf, signJwt } from "./jwt.ts";
 import { parseTokenFile } from "./token-file.ts";
 
 const key = signingKeyOf(generateKey());
@@ -59,7 +57,7 @@ async function reason(text: string, audiences = [issuer], authenticate = createT
   return verdict.kind === "invalid" ? verdict.reason : undefined;
 }
 
-test("a service account's token stands for it, its pod and its node", async () => {
+test("a service account token authenticates the account with its pod and node", async () => {
   expect(await createTokenAuthenticator(deps)(token(pod), [issuer])).toEqual({
     kind: "user",
     audiences: [issuer],
@@ -78,7 +76,7 @@ test("a service account's token stands for it, its pod and its node", async () =
   });
 });
 
-test("groups in a token count for nothing", async () => {
+test("ignores groups in a token", async () => {
   const claims = { ...JSON.parse(Buffer.from(token().split(".")[1] ?? "", "base64url").toString()) };
   const verdict = await createTokenAuthenticator(deps)(
     signJwt({ ...claims, groups: ["system:masters"], username: "admin" }, key),
@@ -100,7 +98,7 @@ describe("time", () => {
     expect(await reason(token())).toBe(expected);
   });
 
-  test("what is remembered ends with the token", async () => {
+  test("a cached result expires with its token", async () => {
     const authenticate = createTokenAuthenticator(deps);
     const text = token();
     now = start + 590_000;
@@ -127,7 +125,7 @@ describe("audiences", () => {
   });
 });
 
-describe("a token dies with what it is bound to", () => {
+describe("a token is invalid once the object that it is bound to is deleted", () => {
   const longAgo = new Date(start - 61_000).toISOString();
   const justNow = new Date(start - 1000).toISOString();
   const invalidated = "service account token has been invalidated";
@@ -164,7 +162,7 @@ describe("a token dies with what it is bound to", () => {
     ],
     ["its pod is long terminating", pod, "pod", { uid: "pod-1", deletionTimestamp: longAgo }, invalidated],
     ["its pod begins to go", pod, "pod", { uid: "pod-1", deletionTimestamp: justNow }, undefined],
-    ["the node of its pod is gone, which only was told", pod, "node", undefined, undefined],
+    ["the node of its pod, which the token only mentions, is gone", pod, "node", undefined, undefined],
     ["its node is gone", { node: { name: "n", uid: "node-1" } }, "node", undefined, invalidated],
     [
       "its node is another",
@@ -185,8 +183,8 @@ describe("a token dies with what it is bound to", () => {
   });
 });
 
-describe("the memory", () => {
-  test("keeps the user, so that decisions about it can be kept", async () => {
+describe("the cache", () => {
+  test("returns the same user object, so that decisions can be cached", async () => {
     const authenticate = createTokenAuthenticator(deps);
     const [first, second] = [await authenticate(token(), [issuer]), await authenticate(token(), [issuer])];
     const text = token();
@@ -195,7 +193,7 @@ describe("the memory", () => {
     expect(third.kind === "user" && fourth.kind === "user" && third.user === fourth.user).toBe(true);
   });
 
-  test("does not keep what did not hold", async () => {
+  test("does not cache failures", async () => {
     const authenticate = createTokenAuthenticator(deps);
     const lookup = vi.spyOn(deps.objects, "serviceAccount");
     const [head, body] = token().split(".");
@@ -209,7 +207,7 @@ describe("the memory", () => {
 });
 
 describe("static tokens", () => {
-  test("stand for their user, towards the API alone", async () => {
+  test("authenticate their user for the API audience only", async () => {
     const authenticate = createTokenAuthenticator(deps);
     expect(await authenticate("static", [issuer])).toMatchObject({
       kind: "user",

@@ -1,20 +1,23 @@
-import { quoteList } from "../quote-list.ts";
-import type { UserInfo } from "../user-info.ts";
-import { type BoundObjects, bindingProblem, timeProblem } from "./check-claims.ts";
-import { type Claims, claimsUser } from "./claims.ts";
-import { type Unverified, verifyJwt } from "./jwt.ts";
-import { parseClaims } from "./parse-claims.ts";
-import type { SigningKey } from "./signing-key.ts";
-import { tokenDigest } from "./token-digest.ts";
-import type { StaticTokens } from "./token-file.ts";
+import type { UserInfo } from "../../request/user-info.ts";
+import { quoteList } from "../forbidden.ts";
+import {
+  type BoundObjects,
+  bindingProblem,
+  type Claims,
+  claimsUser,
+  parseClaims,
+  timeProblem,
+} from "./claims.ts";
+import { type SigningKey, type Unverified, verifyJwt } from "./jwt.ts";
+import { type StaticTokens, tokenDigest } from "./token-file.ts";
 
 export type TokenVerdict =
   | { readonly kind: "user"; readonly user: UserInfo; readonly audiences: readonly string[] }
   | { readonly kind: "invalid"; readonly reason: string };
 
 /**
- * Whom a bearer token stands for, towards those who answer to one of the audiences. Who has the token's digest
- * already may give it. Answers at once where nothing has to be looked up.
+ * Authenticates a bearer token for one of the audiences. `digest` is that of the token, if it is known already. Returns
+ * a promise only when objects have to be looked up.
  */
 export type AuthenticateToken = (
   token: string,
@@ -24,9 +27,9 @@ export type AuthenticateToken = (
 
 export interface TokenDeps {
   readonly issuer: string;
-  /** The audiences of the API itself. */
+  /** Audiences of the API server. */
   readonly apiAudiences: readonly string[];
-  /** The one that signs, and those that signed before it. */
+  /** Current signing key, then earlier ones. */
   readonly keys: readonly SigningKey[];
   readonly objects: BoundObjects;
   readonly staticTokens?: StaticTokens;
@@ -36,7 +39,7 @@ export interface TokenDeps {
 interface Verified {
   readonly kind: "verified";
   readonly claims: Claims;
-  /** Made once per token: decisions about users are cached by identity. */
+  /** Created once per token, because authorization decisions are cached by the identity of this object. */
   readonly user: UserInfo;
   readonly forgetAt: number;
 }
@@ -45,7 +48,7 @@ const maxRemembered = 10_000;
 const rememberMs = 60_000;
 
 export function createTokenAuthenticator(deps: TokenDeps): AuthenticateToken {
-  // Remembers only what cannot change, that a signature holds. Expiry and bindings are checked every time.
+  // Caches valid signatures only, because they cannot change. Expiry and bound objects are checked for every request.
   const remembered = new Map<string, Verified>();
 
   return (token, audiences, digest = tokenDigest(token)) => {

@@ -1,8 +1,7 @@
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { generateKey } from "../../../lib/x509/key.ts";
-import { signJwt, verifyJwt } from "./jwt.ts";
-import { signingKeyOf } from "./signing-key.ts";
+import { generateKey } from "../../../lib/x509/certificate.ts";
+import { signingKeyOf, signJwt, verifyJwt } from "./jwt.ts";
 
 const key = signingKeyOf(generateKey());
 const otherKey = signingKeyOf(generateKey());
@@ -30,7 +29,7 @@ function der(): string {
   return sign("sha256", Buffer.from(`${head}.${body}`), key.privateKey).toString("base64url");
 }
 
-test("what was signed here is verified", () => {
+test("a token signed with the key is verified", () => {
   expect(verify(good)).toEqual({ kind: "verified", payload: claims });
   expect(verify(signed({ alg: "ES256" }))).toMatchObject({ kind: "verified" });
 });
@@ -63,7 +62,7 @@ describe("hostile tokens", () => {
     ["our key id, but another key", signed({ alg: "ES256", kid: key.id }, claims, otherKey)],
     ["another key without an id", signed({ alg: "ES256" }, claims, otherKey)],
     [
-      "a key of its own in the header",
+      "with its own key in the header",
       signed({ alg: "ES256", jwk: otherKey.publicKey.export({ format: "jwk" }) }, claims, otherKey),
     ],
     ["critical extensions", signed({ alg: "ES256", kid: key.id, crit: ["exp"] })],

@@ -1,12 +1,27 @@
-import { sign, verify } from "node:crypto";
-import type { SigningKey } from "./signing-key.ts";
+import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 
-/** Longer ones are not ours: a token with every claim has some 1,300 characters. */
+/** P-256 key that signs tokens. `id` is the key ID in tokens and in the JWKS. */
+export interface SigningKey {
+  readonly id: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+export function signingKeyOf(privateKey: KeyObject): SigningKey {
+  if (privateKey.asymmetricKeyDetails?.namedCurve !== "prime256v1") {
+    throw new Error("the service account key must be an ECDSA key on the curve P-256");
+  }
+  const publicKey = createPublicKey(privateKey);
+  const der = publicKey.export({ type: "spki", format: "der" });
+  return { id: createHash("sha256").update(der).digest("base64url"), privateKey, publicKey };
+}
+
+/** Maximum length of a token. One with every claim has about 1,300 characters. */
 const maxTokenLength = 16 * 1024;
 const dsaEncoding = "ieee-p1363";
 
 export type Unverified = { readonly kind: "invalid"; readonly reason: string };
-export type Verified = { readonly kind: "verified"; readonly payload: Readonly<Record<string, unknown>> };
+type Verified = { readonly kind: "verified"; readonly payload: Readonly<Record<string, unknown>> };
 
 export function signJwt(payload: object, key: SigningKey): string {
   const signed = `${encodePart({ alg: "ES256", kid: key.id })}.${encodePart(payload)}`;
@@ -14,7 +29,7 @@ export function signJwt(payload: object, key: SigningKey): string {
   return `${signed}.${signature.toString("base64url")}`;
 }
 
-/** Believes nothing in a token before its signature: one algorithm, our keys, our issuer, or it is not ours. */
+/** Verifies a token. Claims are not used before the signature is verified with one algorithm and the given keys. */
 export function verifyJwt(
   token: string,
   { issuer, keys }: { issuer: string; keys: readonly SigningKey[] },
@@ -24,7 +39,7 @@ export function verifyJwt(
   if (parts.length !== 3 || !header || !payload || !signature) return invalid("invalid bearer token");
   const { alg, kid, crit } = decodePart(header) ?? {};
   const claims = decodePart(payload);
-  // Looked at before the costly part; it counts only once the signature holds.
+  // Checked before the expensive verification. It is trusted only once the signature is valid.
   if (!claims || claims.iss !== issuer) return invalid("invalid bearer token");
   if (alg !== "ES256" || crit !== undefined) return invalid("invalid bearer token");
 
@@ -55,7 +70,7 @@ function decodePart(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Node's own decoder skips whatever it does not know. */
+/** Strict decoder: that of Node.js ignores invalid characters. */
 function decodeBase64Url(text: string): Buffer | undefined {
   return /^[A-Za-z0-9_-]+$/.test(text) ? Buffer.from(text, "base64url") : undefined;
 }

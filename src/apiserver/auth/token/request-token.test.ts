@@ -1,11 +1,10 @@
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { KubeObject, Pod } from "../../../api/objects.ts";
-import { generateKey } from "../../../lib/x509/key.ts";
-import { verifyJwt } from "./jwt.ts";
-import { jwks, openidConfiguration } from "./openid.ts";
+import type { KubeObject, Pod } from "../../../api/meta/objects.ts";
+import { generateKey } from "../../../lib/x509/certificate.ts";
+import { signingKeyOf, verifyJwt } from "./jwt.ts";
 import { requestToken, type TokenRequest, type TokenRequestDeps } from "./request-token.ts";
-import { signingKeyOf } from "./signing-key.ts";
+import { jwks, openidConfiguration } from "./service-account-tokens.ts";
 
 const issuer = "https://kubernetes.default.svc.cluster.local";
 const now = Date.parse("2026-03-01T00:00:00.123Z");
@@ -46,7 +45,7 @@ async function claims(spec: Partial<TokenRequest["spec"]>) {
   return result.kind === "verified" ? result.payload : undefined;
 }
 
-test("a token without wishes is for the API and an hour", async () => {
+test("defaults to the API audience and one hour", async () => {
   const answer = await run({});
   expect(answer).toEqual({
     kind: "TokenRequest",
@@ -102,7 +101,7 @@ describe("bindings", () => {
 });
 
 describe("expiry", () => {
-  test("a kubelet's token for a pod goes on for a year", async () => {
+  test("a kubelet's token for a pod is valid for a year", async () => {
     const spec = { expirationSeconds: 3607, boundObjectRef: { kind: "Pod", name: "p", apiVersion: "v1" } };
     const { status } = await run({ spec: { audiences: [], ...spec } });
     expect(status?.expirationTimestamp).toBe("2026-03-01T01:00:07Z");

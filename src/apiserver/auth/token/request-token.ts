@@ -1,12 +1,10 @@
 import type * as k8s from "@kubernetes/client-node";
-import { type FieldError, invalid } from "../../../api/field-error.ts";
-import { formatTime } from "../../../api/format-time.ts";
-import type { ObjectMeta, Wire } from "../../../api/objects.ts";
-import { conflict, invalidObject, notFound } from "../../../api/status-error.ts";
-import { bindToken, type TokenObjects, type TokenTarget } from "./bind-token.ts";
-import { buildClaims } from "./claims.ts";
-import { signJwt } from "./jwt.ts";
-import type { SigningKey } from "./signing-key.ts";
+import { type FieldError, invalid } from "../../../api/meta/field-errors.ts";
+import type { KubeObject, ObjectMeta, Pod, Wire } from "../../../api/meta/objects.ts";
+import { badRequest, conflict, invalidObject, notFound } from "../../../api/meta/status-error.ts";
+import { formatTime } from "../../../api/meta/time.ts";
+import { type Binding, buildClaims, type Reference } from "./claims.ts";
+import { type SigningKey, signJwt } from "./jwt.ts";
 
 export type TokenRequest = Wire<k8s.AuthenticationV1TokenRequest>;
 
@@ -24,13 +22,13 @@ const minSeconds = 10 * 60;
 const maxSeconds = 2 ** 32;
 
 /**
- * Kubelets ask for exactly this long for the token that every pod gets. Such a token works for a year, so that old
- * programs which read it only once go on; `warnafter` tells when a good program would have read it again.
+ * Lifetime that kubelets request for the default token of a pod. Such a token is valid for a year, for programs that read
+ * it only once; `warnafter` is the time by which a program should have read it again.
  */
 const podTokenSeconds = 60 * 60 + 7;
 const extendedSeconds = 365 * 24 * 60 * 60;
 
-/** `serviceaccounts/NAME/token`: checks the request and answers it with a signed token. */
+/** `serviceaccounts/NAME/token`: validates the request and returns a signed token. */
 export async function requestToken(
   { namespace, name }: TokenTarget,
   request: TokenRequest,
@@ -95,4 +93,67 @@ function checkExpiration(seconds: number): void {
       : "may not specify a duration larger than 2^32 seconds";
   if (seconds >= minSeconds && seconds <= maxSeconds) return;
   throw invalidObject(kind, "", [invalid("spec.expirationSeconds", seconds, detail)]);
+}
+
+/** Service accounts and objects to which tokens can be bound, current enough that no existing object is missed. */
+export interface TokenObjects {
+  serviceAccount(namespace: string, name: string): Promise<KubeObject | undefined>;
+  pod(namespace: string, name: string): Promise<Pod | undefined>;
+  secret(namespace: string, name: string): Promise<KubeObject | undefined>;
+  node(name: string): Promise<KubeObject | undefined>;
+}
+
+type BoundReference = Wire<k8s.V1BoundObjectReference>;
+
+/** Service account of a token. */
+interface TokenTarget {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Resolves the object to which a token is bound. The token is invalid once the object is deleted. */
+async function bindToken(
+  reference: BoundReference,
+  target: TokenTarget,
+  objects: TokenObjects,
+): Promise<Binding> {
+  const { apiVersion = "", kind = "", name = "" } = reference;
+  switch (apiVersion.includes("/") ? "" : kind) {
+    case "Pod": {
+      const pod = existing("pods", reference, await objects.pod(target.namespace, name));
+      checkServiceAccount(pod, target.name);
+      const nodeName = pod.spec?.nodeName;
+      // If the node does not exist, its UID is left out.
+      const node = nodeName && { name: nodeName, uid: (await objects.node(nodeName))?.metadata.uid };
+      return { pod: checked(reference, pod), ...(node && { node }) };
+    }
+    case "Node":
+      return { node: checked(reference, existing("nodes", reference, await objects.node(name))) };
+    case "Secret": {
+      const secret = existing("secrets", reference, await objects.secret(target.namespace, name));
+      return { secret: checked(reference, secret) };
+    }
+    default: {
+      const version = apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
+      throw badRequest(`cannot bind token to object of type ${version}, Kind=${kind}`);
+    }
+  }
+}
+
+function existing<T>(plural: string, { name = "" }: BoundReference, object: T | undefined): T {
+  if (!object) throw notFound({ group: "", plural }, name);
+  return object;
+}
+
+function checkServiceAccount(pod: Pod, account: string): void {
+  if (pod.spec?.serviceAccountName === account) return;
+  throw badRequest(
+    `cannot bind token for serviceaccount ${JSON.stringify(account)} to pod running with different serviceaccount name.`,
+  );
+}
+
+function checked({ kind = "", name = "", uid }: BoundReference, object: KubeObject): Reference {
+  if (!uid || uid === object.metadata.uid) return { name, uid: object.metadata.uid };
+  const detail = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+  throw conflict({ group: "", plural: kind }, name, detail);
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tokenDigest } from "./token-digest.ts";
-import { parseTokenFile } from "./token-file.ts";
+import { parseTokenFile, tokenDigest } from "./token-file.ts";
 
 const find = (text: string, token: string) => parseTokenFile(text, "tokens.csv").get(tokenDigest(token));
 
@@ -18,7 +17,7 @@ describe("parseTokenFile", () => {
     expect(find(text, token)).toMatchObject(expected);
   });
 
-  test.each(["", "T", "t ", "tt", "t,jane"])("%j is nobody's token", (token) => {
+  test.each(["", "T", "t ", "tt", "t,jane"])("%j is not a known token", (token) => {
     expect(find("t,jane,7\n,empty,1", token)).toBeUndefined();
   });
 

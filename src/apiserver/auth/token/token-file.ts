@@ -1,10 +1,10 @@
-import { authenticatedUser, type UserInfo } from "../user-info.ts";
-import { tokenDigest } from "./token-digest.ts";
+import { createHmac, randomBytes } from "node:crypto";
+import { authenticatedUser, type UserInfo } from "../../request/user-info.ts";
 
 /** Users by the digest of their token. */
 export type StaticTokens = ReadonlyMap<string, UserInfo>;
 
-/** Reads lines of `token,user,uid[,"group1,group2"]`. Messages name lines, never what is in them. */
+/** Parses lines of `token,user,uid[,"group1,group2"]`. Errors contain line numbers and never the text of a line. */
 export function parseTokenFile(text: string, path: string): StaticTokens {
   const users = new Map<string, UserInfo>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {
@@ -26,7 +26,7 @@ export function parseTokenFile(text: string, path: string): StaticTokens {
   return users;
 }
 
-/** The columns of a CSV line: quotes hold a column with commas together, two of them are one. */
+/** Splits a line of CSV. Quoted columns may contain commas; two quotes stand for one. */
 function splitColumns(line: string): string[] | undefined {
   const columns: string[] = [];
   const column = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/gy;
@@ -37,4 +37,14 @@ function splitColumns(line: string): string[] | undefined {
     columns.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
     if (separator === "") return columns;
   }
+}
+
+const key = randomBytes(32);
+
+/**
+ * Replaces a token in lookups. The key is new in every process, so that neither the duration of a lookup nor the contents
+ * of the memory reveal tokens.
+ */
+export function tokenDigest(token: string): string {
+  return createHmac("sha256", key).update(token).digest("base64");
 }

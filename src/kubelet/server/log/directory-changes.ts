@@ -1,14 +1,14 @@
 import { type FSWatcher, watch } from "node:fs";
 import type { Clock } from "../../../lib/clock.ts";
 
-/** Tells that something happened in a folder. */
+/** Changes in a directory. */
 export interface DirectoryChanges {
-  /** Resolves with the next change since it was last asked, or after this time without one. */
-  next(options: { atMostMs: number; signal: AbortSignal }): Promise<void>;
+  /** Resolves after the next change since the last call, or after the timeout. */
+  next(options: { timeoutMs: number; signal: AbortSignal }): Promise<void>;
   close(): void;
 }
 
-/** Where the kernel has no watch left to give, changes show only by the time that passes. */
+/** Watches a directory. If the kernel has no inotify watch left, `next` resolves after its timeout only. */
 export function watchDirectory(path: string, clock: Clock): DirectoryChanges {
   let changed = false;
   let wake: (() => void) | undefined;
@@ -17,14 +17,14 @@ export function watchDirectory(path: string, clock: Clock): DirectoryChanges {
     wake?.();
   });
   return {
-    async next({ atMostMs, signal }) {
+    async next({ timeoutMs, signal }) {
       signal.throwIfAborted();
       const waiting = new AbortController();
       const stop = () => waiting.abort();
       signal.addEventListener("abort", stop, { once: true });
       wake = stop;
       if (changed) stop();
-      await clock.sleep(atMostMs, waiting.signal).catch(() => {});
+      await clock.sleep(timeoutMs, waiting.signal).catch(() => {});
       signal.removeEventListener("abort", stop);
       changed = false;
       signal.throwIfAborted();

@@ -23,7 +23,7 @@ test.each([
   ["sinceSeconds=4", { ...plain, sinceMs: now - 4_000 }],
   ["sinceTime=2026-01-01T01:00:00%2B01:00", { ...plain, sinceMs: now - 10_000 }],
   ["stream=Stderr", { ...plain, stream: "Stderr" }],
-])("%s", (query, options) => {
+])("parses %j", (query, options) => {
   expect(parse(query)).toEqual(options);
 });
 
@@ -37,6 +37,6 @@ test.each([
   ["sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", 422, "Invalid request."],
   ["stream=stdout", 422, "Invalid request."],
   ["stream=Stdout&tailLines=1", 422, "Invalid request."],
-])("%s is refused with %i", (query, code, message) => {
+])("rejects %s with %i", (query, code, message) => {
   expect(() => parse(query)).toThrow(expect.objectContaining({ code, message: `{"message": "${message}"}` }));
 });

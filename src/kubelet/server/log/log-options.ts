@@ -1,11 +1,10 @@
-import { HttpError } from "../http-error.ts";
-import { readFlag } from "../request-path.ts";
+import { HttpError, readFlag } from "../../../lib/http/http-exchange.ts";
 
 export interface LogOptions {
   readonly follow: boolean;
   readonly previous: boolean;
   readonly timestamps: boolean;
-  /** Nothing older; milliseconds since the epoch. */
+  /** Time of the oldest line, in milliseconds since the epoch. */
   readonly sinceMs: number | undefined;
   readonly tailLines: number | undefined;
   readonly limitBytes: number | undefined;
@@ -17,7 +16,7 @@ const streams = ["All", "Stdout", "Stderr"] as const;
 const undecodable = () => new HttpError(400, '{"message": "Unable to decode query."}');
 const invalid = () => new HttpError(422, '{"message": "Invalid request."}');
 
-/** The query of `/containerLogs`. */
+/** Parses the query of `/containerLogs`. */
 export function parseLogOptions(query: URLSearchParams, now: number): LogOptions {
   const sinceSeconds = readInteger(query, "sinceSeconds");
   const sinceTime = readTime(query, "sinceTime");
@@ -26,7 +25,7 @@ export function parseLogOptions(query: URLSearchParams, now: number): LogOptions
   const stream = streams.find((known) => known === (query.get("stream") ?? "All"));
   if ((tailLines ?? 0) < 0 || (limitBytes ?? 1) < 1 || (sinceSeconds ?? 1) < 1) throw invalid();
   if (sinceSeconds !== undefined && sinceTime !== undefined) throw invalid();
-  // The last lines of one stream could lie anywhere in the file.
+  // As upstream: the last lines of one stream cannot be located without reading the whole file.
   if (!stream || (stream !== "All" && tailLines !== undefined)) throw invalid();
   return {
     follow: readFlag(query, "follow"),
@@ -39,7 +38,7 @@ export function parseLogOptions(query: URLSearchParams, now: number): LogOptions
   };
 }
 
-/** The first of the names that is there. */
+/** Reads an integer from the first parameter that is present. */
 function readInteger(query: URLSearchParams, ...names: readonly string[]): number | undefined {
   const value = names.map((name) => query.get(name)).find((text) => text !== null);
   if (value === undefined || value === null || value === "") return undefined;

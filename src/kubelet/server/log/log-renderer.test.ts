@@ -21,7 +21,7 @@ function renderAll(text: string | Buffer, options: Partial<Options> = {}): strin
 }
 
 test.each<[string, Partial<Options>, string]>([
-  ["everything", {}, "one\ntwo\nthree, and four\n\n five six\n"],
+  ["all lines", {}, "one\ntwo\nthree, and four\n\n five six\n"],
   [
     "times, with all their digits, once a line",
     { timestamps: true },
@@ -31,24 +31,24 @@ test.each<[string, Partial<Options>, string]>([
   ],
   ["one stream", { stream: "Stderr" }, "two\n"],
   ["since", { sinceMs: Date.parse("2026-01-01T00:00:05Z") }, "four\n\n five six\n"],
-  ["so many bytes", { limitBytes: 6 }, "one\ntw"],
-  ["so many lines of the file", { mostLines: 3 }, "one\ntwo\nthree, "],
-  ["no lines", { mostLines: 0 }, ""],
-])("%s", (_, options, text) => {
+  ["a limited number of bytes", { limitBytes: 6 }, "one\ntw"],
+  ["a limited number of lines", { maxLines: 3 }, "one\ntwo\nthree, "],
+  ["no lines", { maxLines: 0 }, ""],
+])("renders %s", (_, options, text) => {
   expect(renderAll(log, options)).toBe(text);
 });
 
-test("what is no line of a log is left out, and a line without its end comes last", () => {
+test("skips malformed lines and renders a last line without a newline", () => {
   expect(renderAll("nonsense\n2026-01-01T00:00:01Z stdin F x\n2026-01-01T00:00:01Z stdout F ok")).toBe("ok");
 });
 
-test("an endless line is skipped and not kept", () => {
+test("skips a line that is too long without buffering it", () => {
   const renderer = createLogRenderer(base);
   for (let i = 0; i < 40; i++) expect(renderer.push(Buffer.alloc(64 * 1_024, 120)).length).toBe(0);
   expect(renderer.push(Buffer.from("\n2026-01-01T00:00:01Z stdout F ok\n")).toString()).toBe("ok\n");
 });
 
-test("it does not matter where the bytes are cut", () => {
+test("renders the same text for any split of the input", () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat({ max: log.length }), { maxLength: 20 }),

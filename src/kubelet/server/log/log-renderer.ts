@@ -1,33 +1,33 @@
 import type { LogOptions } from "./log-options.ts";
 
-/** Turns the bytes of a log in CRI's format into what its reader asked for. Pure but for what it has seen. */
+/** Incremental converter from the CRI log format to the requested output. */
 export interface LogRenderer {
   push(bytes: Buffer): Buffer;
-  /** What is left when nothing more comes: a last line without its end. */
+  /** Returns the rest at the end of the log: a last line without a newline. */
   end(): Buffer;
-  /** Another file begins: what is left of a line belongs to none in it. */
+  /** Discards an incomplete line when the next file starts. */
   restart(): void;
-  /** The reader has all it asked for. */
+  /** Returns whether a limit was reached. */
   done(): boolean;
 }
 
 type RenderOptions = Pick<LogOptions, "timestamps" | "sinceMs" | "limitBytes" | "stream"> & {
-  /** How many lines of the file. */
-  readonly mostLines?: number;
+  /** Maximum number of lines read from the file. */
+  readonly maxLines?: number;
 };
 
 const newline = 0x0a;
 const space = 0x20;
-/** Runtimes cut lines at 16 KiB; what is longer than this is not a log's line, and is skipped. */
-const longestLine = 1_024 * 1_024;
+/** Longer lines are skipped. Runtimes split lines at 16 KiB. */
+const maxLineBytes = 1_024 * 1_024;
 
 export function createLogRenderer(options: RenderOptions): LogRenderer {
   const { timestamps, sinceMs = Number.NEGATIVE_INFINITY } = options;
   let pending: Buffer = Buffer.alloc(0);
   let skipping = false;
-  let linesLeft = options.mostLines ?? Number.POSITIVE_INFINITY;
+  let linesLeft = options.maxLines ?? Number.POSITIVE_INFINITY;
   let bytesLeft = options.limitBytes ?? Number.POSITIVE_INFINITY;
-  /** A line that came in parts has its time before the first of them only. */
+  /** A line in several parts has a timestamp before its first part only. */
   let atLineStart = true;
 
   function render(bytes: Buffer): Buffer[] {
@@ -54,8 +54,8 @@ export function createLogRenderer(options: RenderOptions): LogRenderer {
         skipping = false;
         rest = rest.subarray(end + 1);
       }
-      skipping ||= rest.length > longestLine;
-      // A copy: the caller's buffer may be used again.
+      skipping ||= rest.length > maxLineBytes;
+      // Copies, because the caller reuses its buffer.
       pending = skipping ? Buffer.alloc(0) : Buffer.from(rest);
       return Buffer.concat(parts);
     },
@@ -69,15 +69,15 @@ export function createLogRenderer(options: RenderOptions): LogRenderer {
 }
 
 interface LogLine {
-  /** With nine digits behind the second. */
+  /** RFC 3339 with nanoseconds. */
   readonly time: string;
   readonly timeMs: number;
   readonly stream: string;
-  /** With the end of the line, unless it goes on. */
+  /** Includes the newline, unless the line continues in another part. */
   readonly content: Buffer;
 }
 
-/** `2016-10-06T00:17:09.669794202Z stdout F text`; undefined for what is not like that. */
+/** Parses `2016-10-06T00:17:09.669794202Z stdout F text`. Undefined if malformed. */
 function parseLogLine(line: Buffer): LogLine | undefined {
   const first = line.indexOf(space);
   const second = line.indexOf(space, first + 1);

@@ -1,0 +1,243 @@
+import { type FieldError, FieldErrors } from "../meta/field-errors.ts";
+import {
+  additionalOf,
+  isEmbeddedResource,
+  itemsOf,
+  metaFields,
+  type OpenApiSchema,
+  propertyOf,
+  schemasIn,
+} from "./open-api-schema.ts";
+import { validateSchemaDefaults } from "./validate-defaults.ts";
+import { validateStructural } from "./validate-structural.ts";
+
+/** Validates the schema of a version at its path, with upstream's messages. */
+export function validateSchema(
+  schema: OpenApiSchema,
+  options: { readonly path: string; readonly hasStatus: boolean },
+): FieldError[] {
+  const { path } = options;
+  const at = new FieldErrors(path);
+  if (options.hasStatus) validateRootFields(schema, at);
+  if (schema.nullable) at.forbidden("nullable", "nullable cannot be true at the root");
+  // As upstream, a schema with unsupported fields is not checked for its structure: only these fields are reported.
+  const isSupported = [...schemasIn(schema)].every(
+    (part) => !Array.isArray(part.items) && unsupported.every((field) => part[field] === undefined),
+  );
+  const structural = isSupported ? validateStructural(schema, path) : [];
+  const openApi = new FieldErrors(path);
+  validateLevel(schema, openApi, { isRoot: true, insideMeta: false, noDefaults: undefined });
+  const errors = [...at.errors, ...structural];
+  if (isSupported && structural.length === 0) errors.push(...validateSchemaDefaults(schema, path));
+  return [...errors, ...openApi.errors];
+}
+
+const allowedAtRoot = [
+  "Description",
+  "Type",
+  "Format",
+  "Title",
+  "Maximum",
+  "ExclusiveMaximum",
+  "Minimum",
+  "ExclusiveMinimum",
+  "MaxLength",
+  "MinLength",
+  "Pattern",
+  "MaxItems",
+  "MinItems",
+  "UniqueItems",
+  "MultipleOf",
+  "Required",
+  "Items",
+  "Properties",
+  "ExternalDocs",
+  "Example",
+  "XPreserveUnknownFields",
+  "XValidations",
+];
+const allowedFields = new Set([
+  ...allowedAtRoot.filter((name) => !name.startsWith("XV") && !name.startsWith("XP")).map(uncapitalized),
+  "x-kubernetes-preserve-unknown-fields",
+  "x-kubernetes-validations",
+]);
+
+function uncapitalized(name: string): string {
+  return name.charAt(0).toLowerCase() + name.slice(1);
+}
+
+/** With a status subresource, the schema of the status is used alone: the root must not restrict it. */
+function validateRootFields(schema: OpenApiSchema, at: FieldErrors): void {
+  if (schema.type !== undefined && schema.type !== "object") {
+    const detail =
+      'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
+    at.invalid("type", schema.type, detail);
+    return;
+  }
+  if (Object.keys(schema).every((field) => allowedFields.has(field))) return;
+  const detail = `only [${allowedAtRoot.join(" ")}] fields are allowed at the root of the schema if the status subresource is enabled`;
+  at.invalid("", schema, detail);
+}
+
+interface Context {
+  readonly isRoot: boolean;
+  /** Whether the schema is that of apiVersion, kind or metadata. */
+  readonly insideMeta: boolean;
+  /** Reason why defaults are not allowed here. */
+  readonly noDefaults: string | undefined;
+}
+
+const unsupported = ["additionalItems", "patternProperties", "definitions", "dependencies", "$ref"] as const;
+
+const types = ["array", "boolean", "integer", "number", "object", "string"];
+
+function validateLevel(schema: OpenApiSchema, at: FieldErrors, context: Context): void {
+  validateSupported(schema, at, context);
+  const inside: Context = { ...context, isRoot: false };
+  const additional = additionalOf(schema);
+  if (schema.additionalProperties !== undefined && schema.additionalProperties !== true) {
+    if (Object.keys(schema.properties ?? {}).length > 0)
+      at.forbidden("additionalProperties", "additionalProperties and properties are mutual exclusive");
+  }
+  if (additional) {
+    const noDefaults = "inside additionalProperties applying to object metadata";
+    const child = context.insideMeta ? { ...inside, noDefaults } : inside;
+    validateLevel(additional, at.child("additionalProperties"), child);
+  }
+  for (const [key, property] of Object.entries(schema.properties ?? {})) {
+    const isMeta = (context.isRoot || isEmbeddedResource(schema)) && metaFields.has(key);
+    validateLevel(property, at.child("properties").child(`[${key}]`), {
+      isRoot: false,
+      insideMeta: inside.insideMeta || isMeta,
+      noDefaults: isMeta && context.isRoot ? `in top-level ${key}` : inside.noDefaults,
+    });
+  }
+  if (schema.not) validateLevel(schema.not, at.child("not"), inside);
+  for (const junctor of ["allOf", "oneOf", "anyOf"] as const)
+    at.each(junctor, schema[junctor], (branch, place) => validateLevel(branch, place, inside));
+  const items = itemsOf(schema);
+  if (items) validateLevel(items, at.child("items"), inside);
+  if (schema["x-kubernetes-preserve-unknown-fields"] === false)
+    at.invalid("x-kubernetes-preserve-unknown-fields", false, "must be true or undefined");
+  validateMapType(schema, at);
+  validateListType(schema, at);
+  validateRules(schema, at);
+}
+
+function validateSupported(schema: OpenApiSchema, at: FieldErrors, context: Context): void {
+  const { type, items } = schema;
+  if (type && type !== "null" && !types.includes(type)) at.notSupported("type", type, types);
+  if (schema.default !== undefined && context.noDefaults !== undefined)
+    at.forbidden("default", `must not be set ${context.noDefaults}`);
+  if (schema.id) at.forbidden("id", "id is not supported");
+  for (const field of unsupported)
+    if (schema[field] !== undefined) at.forbidden(field, `${field} is not supported`);
+  if (type === "null") {
+    at.notSupported("type", type, types);
+    at.forbidden("type", "type cannot be set to null, use nullable as an alternative");
+  }
+  if (Array.isArray(items)) at.forbidden("items", "items must be a schema object and not an array");
+  if (context.insideMeta && isEmbeddedResource(schema))
+    at.forbidden("x-kubernetes-embedded-resource", "must not be used inside of resource meta");
+  if (schema.uniqueItems) {
+    const detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
+    at.forbidden("uniqueItems", detail);
+  }
+}
+
+function validateMapType(schema: OpenApiSchema, at: FieldErrors): void {
+  const mapType = schema["x-kubernetes-map-type"];
+  if (mapType === undefined) return;
+  if (schema.type !== "object")
+    requireType(schema, "must be object if x-kubernetes-map-type is specified", at);
+  at.oneOf("x-kubernetes-map-type", mapType, ["atomic", "granular"]);
+}
+
+function requireType({ type }: OpenApiSchema, detail: string, at: FieldErrors): void {
+  if (type) at.invalid("type", type, detail);
+  else at.required("type", detail);
+}
+
+function validateListType(schema: OpenApiSchema, at: FieldErrors): void {
+  const listType = schema["x-kubernetes-list-type"];
+  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
+  const items = itemsOf(schema);
+  const keysDetail = "must be map if x-kubernetes-list-map-keys is non-empty";
+  if (listType === undefined) {
+    if (keys.length > 0) at.required("x-kubernetes-list-type", keysDetail);
+    return;
+  }
+  if (schema.type !== "array")
+    requireType(schema, "must be array if x-kubernetes-list-type is specified", at);
+  else if (listType === "set" && items) validateSetItems(items, at.child("items"));
+  at.oneOf("x-kubernetes-list-type", listType, ["atomic", "set", "map"]);
+  if (keys.length > 0 && listType !== "map") at.invalid("x-kubernetes-list-type", listType, keysDetail);
+  if (listType === "map") validateMapList(schema, keys, at);
+  if ((listType === "set" || listType === "map") && items) validateMapKeys(items, { listType, keys }, at);
+}
+
+function validateSetItems(items: OpenApiSchema, at: FieldErrors): void {
+  const detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
+  const listType = items["x-kubernetes-list-type"];
+  if (items.type === "array" && listType !== undefined && listType !== "atomic")
+    at.invalid("x-kubernetes-list-type", listType, detail);
+  // Upstream shows the list type in this error.
+  if (items.type === "object" && items["x-kubernetes-map-type"] !== "atomic")
+    at.invalid("x-kubernetes-map-type", listType, detail);
+}
+
+function validateMapList(schema: OpenApiSchema, keys: readonly string[], at: FieldErrors): void {
+  if (keys.length === 0)
+    at.required("x-kubernetes-list-map-keys", "must not be empty if x-kubernetes-list-type is map");
+  if (schema.items === undefined) at.required("items", "must have a schema if x-kubernetes-list-type is map");
+  const items = itemsOf(schema);
+  if (schema.items !== undefined && !items)
+    at.invalid("items", schema.items, "must only have a single schema if x-kubernetes-list-type is map");
+  if (!items) return;
+  if (items.type !== "object") {
+    const detail = "must be object if parent array's x-kubernetes-list-type is map";
+    at.invalid("items.type", items.type ?? "", detail);
+    return;
+  }
+  const seen = new Set<string>();
+  for (const key of keys) {
+    const property = propertyOf(items, key);
+    if (!property)
+      at.invalid("x-kubernetes-list-map-keys", keys, "entries must all be names of item properties");
+    else if (property.type === "array" || property.type === "object") {
+      const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
+      at.invalid(`items.properties[${key}].type`, items.type, detail);
+    }
+    if (seen.has(key)) at.invalid("x-kubernetes-list-map-keys", keys, "must not contain duplicate entries");
+    seen.add(key);
+  }
+}
+
+/** Items of sets and maps cannot be null, and the keys of a map are always present. */
+function validateMapKeys(
+  items: OpenApiSchema,
+  { listType, keys }: { listType: "set" | "map"; keys: readonly string[] },
+  at: FieldErrors,
+): void {
+  if (items.nullable)
+    at.forbidden("items.nullable", `cannot be nullable when x-kubernetes-list-type is ${listType}`);
+  if (listType !== "map") return;
+  const subject = "this property is in x-kubernetes-list-map-keys, so it";
+  for (const key of keys) {
+    const property = propertyOf(items, key);
+    if (!property) continue;
+    if (!items.required?.includes(key) && property.default === undefined)
+      at.required(
+        `items.properties[${key}].default`,
+        `${subject} must have a default or be a required property`,
+      );
+    if (property.nullable) at.forbidden(`items.properties[${key}].nullable`, `${subject} cannot be nullable`);
+  }
+}
+
+/** Rejects rules: a definition whose rules are not enforced would accept invalid objects. */
+function validateRules(schema: OpenApiSchema, at: FieldErrors): void {
+  at.each("x-kubernetes-validations", schema["x-kubernetes-validations"], (_, place) => {
+    place.forbidden("rule", "CEL rules are not supported by this version of Kindling; remove them");
+  });
+}

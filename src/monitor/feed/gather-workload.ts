@@ -1,0 +1,116 @@
+import type { Event, KubeObject, Pod, ReplicaSet } from "../../api/meta/objects.ts";
+import { StatusError } from "../../api/meta/status-error.ts";
+import { isKindlingVersion } from "../../api/meta/version.ts";
+import type { Client, ObjectKey } from "../../client/api/client.ts";
+import type { DeploymentFacts, ReplicaSetFacts } from "../../explain/explain-replicas.ts";
+import type { Platform, StatefulSetFacts } from "../../explain/explain-stateful-set.ts";
+
+/** Facts of a workload. `unreadable` names what the caller has no permission to read, in the plural: `events`. */
+type Facts<T> = Omit<T, "now" | "platform"> & { readonly unreadable: readonly string[] };
+
+/** Reads a StatefulSet, the pods that it controls and its events. Throws if the StatefulSet does not exist. */
+export async function gatherSet(
+  client: Client,
+  key: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<Facts<StatefulSetFacts>> {
+  const set = await client.get("statefulsets", key, { signal });
+  const [pods, events] = await Promise.all([
+    listOwned(client, set, signal),
+    listEvents(client, { ...key, kind: "StatefulSet" }, signal),
+  ]);
+  return { set, pods, events, unreadable: unreadableOf([events]) };
+}
+
+/** Reads a ReplicaSet, the pods that it controls and its events. Throws if the ReplicaSet does not exist. */
+export async function gatherReplicaSet(
+  client: Client,
+  key: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<Facts<ReplicaSetFacts>> {
+  const replicaSet = await client.get("replicasets", key, { signal });
+  const [pods, events] = await Promise.all([
+    listOwned(client, replicaSet, signal),
+    listEvents(client, { ...key, kind: "ReplicaSet" }, signal),
+  ]);
+  return { replicaSet, pods, events, unreadable: unreadableOf([events]) };
+}
+
+/** Reads a Deployment with its ReplicaSets, their pods and events. Throws if the Deployment does not exist. */
+export async function gatherDeployment(
+  client: Client,
+  key: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<Facts<DeploymentFacts>> {
+  const { namespace } = key;
+  const deployment = await client.get("deployments", key, { signal });
+  const { items } = await client.list("replicasets", { namespace, signal });
+  const sets = items.filter((each) => isOwnedBy(each, deployment));
+  const { items: pods } = await client.list("pods", { namespace, signal });
+  const replicaSets = await Promise.all(
+    sets.filter(hasReplicas).map(async (replicaSet) => ({
+      replicaSet,
+      pods: pods.filter((pod) => isOwnedBy(pod, replicaSet)),
+      events: await listEvents(
+        client,
+        { namespace, name: replicaSet.metadata.name ?? "", kind: "ReplicaSet" },
+        signal,
+      ),
+    })),
+  );
+  return { deployment, replicaSets, unreadable: unreadableOf(replicaSets.map(({ events }) => events)) };
+}
+
+function hasReplicas({ spec, status }: ReplicaSet): boolean {
+  return (spec?.replicas ?? 1) > 0 || (status?.replicas ?? 0) > 0;
+}
+
+async function listOwned(client: Client, owner: KubeObject, signal: AbortSignal): Promise<readonly Pod[]> {
+  const { items } = await client.list("pods", { namespace: owner.metadata.namespace, signal });
+  return items.filter((pod) => isOwnedBy(pod, owner));
+}
+
+function isOwnedBy({ metadata }: KubeObject, owner: KubeObject): boolean {
+  return Boolean(metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid));
+}
+
+function unreadableOf(events: readonly (readonly Event[] | undefined)[]): readonly string[] {
+  return events.includes(undefined) ? ["events"] : [];
+}
+
+/** Lists the events of a workload. Undefined without the right to read events. */
+async function listEvents(
+  client: Client,
+  { namespace, name, kind }: Required<ObjectKey> & { readonly kind: string },
+  signal: AbortSignal,
+): Promise<readonly Event[] | undefined> {
+  const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
+  try {
+    return (await client.list("events", { namespace, fieldSelector, signal })).items;
+  } catch (error) {
+    if (error instanceof StatusError && error.code === 403) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Finds out whether the cluster is Kindling's and accepts EnforcedRollingUpdate for a set, by a dry run of the change:
+ * the API server does not report its feature gates. Unknown if the caller may not change the set.
+ */
+export async function readPlatform(
+  client: Client,
+  key: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<Platform> {
+  const { gitVersion } = await client.request<{ gitVersion?: unknown }>("GET", "/version", { signal });
+  if (typeof gitVersion !== "string" || !isKindlingVersion(gitVersion))
+    return { isKindling: false, acceptsEnforced: false };
+  const body = { spec: { updateStrategy: { type: "EnforcedRollingUpdate" } } };
+  try {
+    await client.patch("statefulsets", key, { patch: { kind: "merge", body }, dryRun: true, signal });
+    return { isKindling: true, acceptsEnforced: true };
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return { isKindling: true, acceptsEnforced: error.code === 422 ? false : undefined };
+  }
+}

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Service } from "../../src/api/meta/objects.ts";
+import type { ProxyBackend } from "../../src/proxy/model/backend.ts";
+import { planService, type ServicePort } from "../../src/proxy/model/service-port.ts";
+import { type AgentResult, openPodNetwork, type PodNetwork } from "../support/network/pod-network.ts";
+
+export interface BackendFixture {
+  /** Opens the backend with the same name each time, as a restarted process would. */
+  open(network: PodNetwork): Promise<ProxyBackend>;
+  /** Whether servers see the address of the client. */
+  readonly keepsClientAddress: boolean;
+}
+
+type Spec = NonNullable<Service["spec"]>;
+
+/** Tests that each backend of the service proxy passes, with real connections between network namespaces. */
+export function backendContract({ open, keepsClientAddress }: BackendFixture): void {
+  let network: PodNetwork;
+  let backend: ProxyBackend;
+
+  beforeAll(async () => {
+    network = await openPodNetwork(["a", "b", "c"]);
+    backend = await open(network);
+  });
+  afterAll(async () => {
+    await backend.remove();
+    await backend.close();
+    await network.close();
+  });
+  beforeEach(() => backend.sync(new Map(), undefined));
+
+  const podNamed = (name: string) => {
+    const pod = network.pods["abc".indexOf(name)];
+    if (!pod) throw new Error(`no pod ${name}`);
+    return pod;
+  };
+
+  /** Ports of a service at 10.96.0.7:80 whose endpoints are these pods. A pod in upper case is on another node. */
+  function make(pods: string, spec: Spec = {}, status?: Service["status"]): readonly ServicePort[] {
+    const isIPv6 = spec.clusterIP?.includes(":") ?? false;
+    const ports = spec.ports ?? [{ port: 80, protocol: "TCP" }];
+    const clusterIP = spec.clusterIP ?? "10.96.0.7";
+    const service: Service = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web", namespace: "default" },
+      spec: { clusterIP, clusterIPs: [clusterIP], ...spec, ports },
+      status,
+    };
+    const endpoints = [...pods].map((name) => {
+      const { address, address6 } = podNamed(name.toLowerCase());
+      return {
+        addresses: [isIPv6 ? address6 : address],
+        nodeName: name === name.toLowerCase() ? "here" : "there",
+      };
+    });
+    const slice = {
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      metadata: {},
+      addressType: isIPv6 ? "IPv6" : "IPv4",
+      ports: [{ port: 8080, protocol: ports[0]?.protocol }],
+      endpoints,
+    };
+    return planService(service, [slice], { node: { name: "here" }, externalIPs: "served" }).ports;
+  }
+
+  const sync = (ports: readonly ServicePort[]) =>
+    backend.sync(new Map(ports.length > 0 ? [["default/web", ports]] : []), new Set(["default/web"]));
+
+  const serverOf = ({ text, error }: AgentResult) => error ?? text?.split(" ")[0];
+
+  async function servers(times: number, connect: () => Promise<AgentResult>): Promise<string[]> {
+    const found = new Set<string>();
+    for (let i = 0; i < times; i++) found.add(serverOf(await connect()) ?? "");
+    return [...found].sort();
+  }
+
+  const service = { host: "10.96.0.7", port: 80 };
+
+  describe("a cluster IP", () => {
+    test("leads pods and the node to all endpoints", async () => {
+      await sync(make("ab"));
+      expect(await servers(30, () => podNamed("c").tcp(service))).toEqual(["a", "b"]);
+      expect(await servers(30, () => network.node.tcp(service))).toEqual(["a", "b"]);
+    });
+
+    test("leads a pod to itself", async () => {
+      await sync(make("a"));
+      expect(serverOf(await podNamed("a").tcp(service))).toBe("a");
+    });
+
+    test.runIf(keepsClientAddress)("keeps the address of the client", async () => {
+      await sync(make("a"));
+      expect((await podNamed("c").tcp(service)).text).toBe(`a ${podNamed("c").address}`);
+    });
+
+    test("rejects connections without endpoints", async () => {
+      await sync(make(""));
+      expect(await podNamed("c").tcp(service)).toEqual({ error: "ECONNREFUSED" });
+      expect(await network.node.tcp(service)).toEqual({ error: "ECONNREFUSED" });
+    });
+
+    test("follows changes of its endpoints, and rejects connections after the service is deleted", async () => {
+      await sync(make("a"));
+      expect(await servers(3, () => podNamed("c").tcp(service))).toEqual(["a"]);
+      await sync(make("b"));
+      expect(await servers(3, () => podNamed("c").tcp(service))).toEqual(["b"]);
+      await sync(make("ab"));
+      expect(await servers(30, () => podNamed("c").tcp(service))).toEqual(["a", "b"]);
+      await sync([]);
+      expect((await podNamed("c").tcp(service)).text).toBeUndefined();
+    });
+
+    test("with internalTrafficPolicy Local uses endpoints of this node only", async () => {
+      await sync(make("aB", { internalTrafficPolicy: "Local" }));
+      expect(await servers(10, () => podNamed("c").tcp(service))).toEqual(["a"]);
+      await sync(make("B", { internalTrafficPolicy: "Local" }));
+      expect((await podNamed("c").tcp({ ...service, timeoutMs: 700 })).text).toBeUndefined();
+    });
+
+    test("with session affinity leads a client to the same endpoint", async () => {
+      await sync(make("ab", { sessionAffinity: "ClientIP" }));
+      const first = await servers(12, () => podNamed("c").tcp(service));
+      expect(first).toHaveLength(1);
+      await sync(make("b", { sessionAffinity: "ClientIP" }));
+      expect(await servers(3, () => podNamed("c").tcp(service))).toEqual(["b"]);
+      await sync(make("ab", { sessionAffinity: "ClientIP" }));
+      expect(await servers(12, () => podNamed("c").tcp(service))).toEqual(["b"]);
+    });
+
+    test("of IPv6 leads to endpoints of IPv6", async () => {
+      await sync(make("ab", { clusterIP: "fd96::7" }));
+      expect(await servers(30, () => podNamed("c").tcp({ host: "fd96::7", port: 80 }))).toEqual(["a", "b"]);
+    });
+  });
+
+  test("UDP clients with a fixed port reach the new endpoint after a change", async () => {
+    const ports = [{ port: 53, protocol: "UDP" }];
+    const target = { host: "10.96.0.7", port: 53, from: 5_353 };
+    await sync(make("a", { ports }));
+    expect(serverOf(await podNamed("c").udp(target))).toBe("a");
+    await sync(make("b", { ports }));
+    expect(serverOf(await podNamed("c").udp(target))).toBe("b");
+  });
+
+  describe("a node port", () => {
+    const nodePort: Spec = { type: "NodePort", ports: [{ port: 80, protocol: "TCP", nodePort: 30_080 }] };
+
+    test("is served at 127.0.0.1 and at the gateway, and at no other address", async () => {
+      await sync(make("ab", nodePort));
+      expect(await servers(30, () => network.node.tcp({ host: "127.0.0.1", port: 30_080 }))).toEqual([
+        "a",
+        "b",
+      ]);
+      expect(
+        await servers(3, () => podNamed("c").tcp({ host: network.gateway, port: 30_080 })),
+      ).not.toContain("timeout");
+      expect((await network.node.tcp({ host: "127.0.0.2", port: 30_080 })).error).toBe("ECONNREFUSED");
+    });
+
+    test("with externalTrafficPolicy Local leads the node itself to all endpoints", async () => {
+      await sync(make("B", { ...nodePort, externalTrafficPolicy: "Local" }));
+      expect(serverOf(await network.node.tcp({ host: network.gateway, port: 30_080 }))).toBe("b");
+    });
+
+    test("is closed when the service changes its type", async () => {
+      await sync(make("a", nodePort));
+      await sync(make("a"));
+      expect((await network.node.tcp({ host: "127.0.0.1", port: 30_080 })).error).toBe("ECONNREFUSED");
+    });
+  });
+
+  test("a load balancer's address leads to the endpoints", async () => {
+    const status = { loadBalancer: { ingress: [{ ip: network.gateway, ipMode: "VIP" }] } };
+    await sync(make("a", { type: "LoadBalancer", ports: [{ port: 81, protocol: "TCP" }] }, status));
+    expect(serverOf(await podNamed("c").tcp({ host: network.gateway, port: 81 }))).toBe("a");
+    expect(serverOf(await network.node.tcp({ host: network.gateway, port: 81 }))).toBe("a");
+  });
+
+  test("a restarted backend takes the services over, and then changes them", async () => {
+    await sync(make("a"));
+    await backend.close();
+    backend = await open(network);
+    await backend.sync(new Map([["default/web", make("a")]]), undefined);
+    expect(serverOf(await podNamed("c").tcp(service))).toBe("a");
+    await sync(make("b"));
+    expect(serverOf(await podNamed("c").tcp(service))).toBe("b");
+  });
+
+  test("removes everything that it has created", async () => {
+    await sync(make("a"));
+    expect(await backend.isIntact()).toBe(true);
+    await backend.remove();
+    expect((await podNamed("c").tcp({ ...service, timeoutMs: 500 })).text).toBeUndefined();
+  });
+}
