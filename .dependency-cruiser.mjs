@@ -55,7 +55,7 @@ const mayImport = {
 // The import order inside each folder: a sub-folder imports itself and the sub-folders before it, type imports
 // included. The root of a folder holds its composition file and comes last, unless "." says where it stands.
 const subfolderOrder = {
-  lib: [".", "process", "fs", "image", "metrics", "http", "cgroup", "x509"],
+  lib: [".", "process", "nftables", "fs", "image", "metrics", "http", "cgroup", "x509"],
   api: ["generated", "meta", "schema", "patch", "pod", "custom", "kinds"],
   store: [".", "contract", "local", "lmdb", "etcd"],
   apiserver: [

@@ -1,8 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import type { Logger } from "../../lib/logger.ts";
-import { type ProgramResult, tryRunProgram } from "../../lib/process/run-program.ts";
+import { nft, runNft } from "../../lib/nftables/run-nft.ts";
 import type { ProxyBackend, ProxyState } from "../model/backend.ts";
 import type { ServicePort } from "../model/service-port.ts";
 import { conntrackProblem, deleteFlows, findStaleFlows } from "./conntrack.ts";
@@ -142,35 +140,5 @@ export async function nftablesProblem(): Promise<string | undefined> {
     `add rule ip ${table} p masquerade fully-random`,
   ];
   const { exitCode, output } = await nft(["--check", "--file", "-"], `${commands.join("\n")}\n`);
-  return exitCode === 0 ? undefined : firstLine(output) || `nft failed with ${exitCode}`;
-}
-
-/** Longest script that is passed on standard input. Longer ones are faster from a file. */
-const maxInput = 64 << 10;
-
-async function runNft(commands: readonly string[]): Promise<void> {
-  if (commands.length === 0) return;
-  const script = `${commands.join("\n")}\n`;
-  const { exitCode, output } =
-    script.length <= maxInput ? await nft(["--file", "-"], script) : await runNftFile(script);
-  if (exitCode !== 0) throw new Error(`nft failed with ${exitCode}: ${output.slice(0, 1_000)}`);
-}
-
-async function runNftFile(script: string): Promise<ProgramResult> {
-  const directory = await mkdtemp(join(tmpdir(), "kindling-nft-"));
-  try {
-    const file = join(directory, "commands");
-    await writeFile(file, script, { mode: 0o600 });
-    return await nft(["--file", file]);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-}
-
-function nft(args: readonly string[], input?: string): Promise<ProgramResult> {
-  return tryRunProgram("nft", args, { input, timeoutMs: 120_000, shell: "pooled" });
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
+  return exitCode === 0 ? undefined : (output.split("\n", 1)[0] ?? "") || `nft failed with ${exitCode}`;
 }

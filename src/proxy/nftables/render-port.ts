@@ -1,18 +1,7 @@
 import { createHash } from "node:crypto";
+import type { TableContent } from "../../lib/nftables/table-content.ts";
 import type { ServiceEndpoint } from "../model/choose-endpoints.ts";
 import type { Protocol, ServicePort } from "../model/service-port.ts";
-
-/** Objects of the table that one or more service ports need. */
-export interface RenderedPorts {
-  /** Elements by set or map: key and value. The value is empty in sets. */
-  readonly elements: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** Rules by chain, for chains of one service port. */
-  readonly chains: ReadonlyMap<string, readonly string[]>;
-  /** Rules by chain, for chains that service ports share. Their rules follow from their name and never change. */
-  readonly shared: ReadonlyMap<string, readonly string[]>;
-  /** Definitions of dynamic sets by name. */
-  readonly sets: ReadonlyMap<string, string>;
-}
 
 export interface RenderOptions {
   readonly family: "ip" | "ip6";
@@ -38,7 +27,7 @@ export const contestedMaps: ReadonlySet<string> = new Set([
  * random number. A changed endpoint therefore changes one element, and the cost of a packet does not depend on the number
  * of services. Services with session affinity have their own chains.
  */
-export function renderPorts(ports: readonly ServicePort[], options: RenderOptions): RenderedPorts {
+export function renderPorts(ports: readonly ServicePort[], options: RenderOptions): TableContent {
   const out = createCollector();
   for (const port of ports) renderPort(port, options, out);
   return out;

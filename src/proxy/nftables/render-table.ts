@@ -1,10 +1,5 @@
-import {
-  endpointMaps,
-  frontendKeys,
-  type RenderedPorts,
-  type RenderOptions,
-  renderPickChains,
-} from "./render-port.ts";
+import { emptyContent, renderChanges, type TableContent } from "../../lib/nftables/table-content.ts";
+import { endpointMaps, frontendKeys, type RenderOptions, renderPickChains } from "./render-port.ts";
 
 export interface TableOptions extends RenderOptions {
   readonly table: string;
@@ -28,7 +23,7 @@ const masqueradeBit = "0x4000";
  * Renders commands that replace the table by one with the base chains and these ports, in one transaction. It has chains
  * for services with up to `maxEndpoints` endpoints.
  */
-export function renderTable(options: TableOptions, maxEndpoints: number, ports: RenderedPorts): string[] {
+export function renderTable(options: TableOptions, maxEndpoints: number, ports: TableContent): string[] {
   const { family, table } = options;
   const at = `${family} ${table}`;
   return [
@@ -42,16 +37,9 @@ export function renderTable(options: TableOptions, maxEndpoints: number, ports: 
       `add chain ${at} ${name}`,
       `add rule ${at} ${name} ${rule}`,
     ]),
-    ...renderChanges(options, emptyPorts, ports),
+    ...renderChanges(options, emptyContent, ports),
   ];
 }
-
-const emptyPorts: RenderedPorts = {
-  elements: new Map(),
-  chains: new Map(),
-  shared: new Map(),
-  sets: new Map(),
-};
 
 function renderCollections({ family, table, ...options }: TableOptions): string[] {
   const address = family === "ip" ? "ipv4_addr" : "ipv6_addr";
@@ -184,50 +172,4 @@ function podGuards(podInterface: string, gateway: string | undefined) {
       rules: [`oifname "${podInterface}" icmp type redirect drop`],
     },
   };
-}
-
-/** Renders commands that change the table's ports from `before` to `after`. Shared chains are never removed. */
-export function renderChanges(
-  { family, table }: Pick<TableOptions, "family" | "table">,
-  before: RenderedPorts,
-  after: RenderedPorts,
-): string[] {
-  const at = `${family} ${table}`;
-  const isNew =
-    <T>(known: ReadonlyMap<string, T>) =>
-    ([name]: readonly [string, T]) =>
-      !known.has(name);
-  const removed: string[] = [];
-  const added: string[] = [];
-  for (const map of new Set([...before.elements.keys(), ...after.elements.keys()])) {
-    const old = before.elements.get(map) ?? new Map<string, string>();
-    const next = after.elements.get(map) ?? new Map<string, string>();
-    const gone: string[] = [];
-    const come: string[] = [];
-    for (const [key, value] of old) if (next.get(key) !== value) gone.push(key);
-    for (const [key, value] of next)
-      if (old.get(key) !== value) come.push(value === "" ? key : `${key} : ${value}`);
-    if (gone.length > 0) removed.push(`delete element ${at} ${map} { ${gone.join(", ")} }`);
-    if (come.length > 0) added.push(`add element ${at} ${map} { ${come.join(", ")} }`);
-  }
-  const changedChains = [
-    ...[...after.shared].filter(isNew(before.shared)),
-    ...[...after.chains].filter(([name, rules]) => before.chains.get(name)?.join("\n") !== rules.join("\n")),
-  ];
-  const goneChains = [...before.chains].filter(isNew(after.chains)).map(([name]) => name);
-  const goneSets = [...before.sets].filter(isNew(after.sets)).map(([name]) => name);
-  return [
-    ...[...after.sets]
-      .filter(isNew(before.sets))
-      .map(([name, definition]) => `add set ${at} ${name} { ${definition} }`),
-    // All chains before all rules, because rules refer to chains.
-    ...changedChains.map(([name]) => `add chain ${at} ${name}`),
-    ...changedChains.map(([name]) => `flush chain ${at} ${name}`),
-    ...changedChains.flatMap(([name, rules]) => rules.map((rule) => `add rule ${at} ${name} ${rule}`)),
-    ...removed,
-    ...added,
-    ...goneChains.map((name) => `flush chain ${at} ${name}`),
-    ...goneChains.map((name) => `delete chain ${at} ${name}`),
-    ...goneSets.map((name) => `delete set ${at} ${name}`),
-  ];
 }

@@ -1,6 +1,7 @@
+import { renderChanges, type TableContent } from "../../lib/nftables/table-content.ts";
 import type { ServicePort } from "../model/service-port.ts";
-import { contestedMaps, maxEndpoints, type RenderedPorts, renderPorts } from "./render-port.ts";
-import { renderChanges, renderTable, type TableOptions } from "./render-table.ts";
+import { contestedMaps, maxEndpoints, renderPorts } from "./render-port.ts";
+import { renderTable, type TableOptions } from "./render-table.ts";
 
 /** Commands for one table, and what to remember when they have succeeded. */
 interface TableUpdate {
@@ -102,13 +103,13 @@ export function createTableState(options: TableOptions): TableState {
   };
 }
 
-function contestedKeys({ elements }: RenderedPorts): string[] {
+function contestedKeys({ elements }: TableContent): string[] {
   return [...contestedMaps].flatMap((map) =>
     [...(elements.get(map)?.keys() ?? [])].map((key) => `${map} ${key}`),
   );
 }
 
-function claim(claims: Contested, service: string, { elements }: RenderedPorts): void {
+function claim(claims: Contested, service: string, { elements }: TableContent): void {
   for (const map of contestedMaps)
     for (const [key, value] of elements.get(map) ?? []) {
       const owners = claims.get(`${map} ${key}`);
@@ -139,7 +140,7 @@ function createMerge() {
   const sets = new Map<string, string>();
   return {
     shared,
-    add(rendered: RenderedPorts) {
+    add(rendered: TableContent) {
       for (const [map, entries] of rendered.elements) {
         if (contestedMaps.has(map)) continue;
         const known = elements.get(map) ?? new Map<string, string>();
@@ -150,7 +151,7 @@ function createMerge() {
       for (const [name, rules] of rendered.shared) shared.set(name, rules);
       for (const [name, definition] of rendered.sets) sets.set(name, definition);
     },
-    merged: (contested: Elements): RenderedPorts => ({
+    merged: (contested: Elements): TableContent => ({
       elements: new Map([...elements, ...contested]),
       chains,
       shared,
