@@ -11,7 +11,7 @@ import { stoppable } from "../lib/stoppable.ts";
 import { runCompaction } from "../store/compaction.ts";
 import type { Store } from "../store/store.ts";
 import { createAdmissionChain } from "./admission/admission-chain.ts";
-import { createBuiltInPlugins } from "./admission/built-in-plugins.ts";
+import { createBuiltInPlugins, type ExternalIPs } from "./admission/built-in-plugins.ts";
 import type { Pki } from "./auth/pki/pki.ts";
 import { aggregateClusterRoles } from "./auth/rbac/aggregate.ts";
 import { createRequestAuthorizer } from "./auth/request-authorizer.ts";
@@ -69,6 +69,8 @@ export interface ApiServerOptions {
   readonly otherMetrics?: () => string;
   /** Warning for writes of NetworkPolicies, if nothing in the cluster enforces them. Default: none. */
   readonly networkPolicyWarning?: () => string | undefined;
+  /** Whether services may have `spec.externalIPs`. Default: denied. */
+  readonly externalIPs?: ExternalIPs;
 }
 
 export interface ApiServerLimits {
@@ -151,7 +153,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   });
   const { decide: authorize, rbac, rbacSource } = requestAuthorizer;
   const escalation = { authorize, rulesFor: rbac.rulesFor, source: rbacSource };
-  const admission = createAdmissionChain(createBuiltInPlugins({ objectStore, serviceAddresses, escalation }));
+  const { externalIPs = "denied" } = options;
+  const admission = createAdmissionChain(
+    createBuiltInPlugins({ objectStore, serviceAddresses, escalation, externalIPs }),
+  );
   const review = createReviews({ authorize, rbac, authenticateToken, apiAudiences, clock });
 
   // Handlers.

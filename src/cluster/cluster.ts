@@ -81,6 +81,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     clock,
     otherMetrics: metrics.text,
     networkPolicyWarning: () => notEnforced,
+    externalIPs: options.externalIPs,
     signal,
   });
   let startingDns: Promise<ClusterDns | undefined> = Promise.resolve(undefined);
@@ -176,6 +177,7 @@ async function startProxy(
     const { metrics } = parts;
     return await startServiceProxy({
       ...serviceProxy,
+      externalIPs: options.externalIPs === "allowed" ? "served" : "ignored",
       dataDir,
       controlPlane,
       node,

@@ -1,7 +1,8 @@
 import { networkInterfaces } from "node:os";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { KubeObject } from "../../src/api/meta/objects.ts";
 import type { Status } from "../../src/api/meta/status-error.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { startTestServer, type TestServer } from "../support/servers/api-server.ts";
 
 interface Service extends KubeObject {
@@ -136,6 +137,27 @@ describe("cluster addresses and node ports", () => {
     });
     await create("wet", spec);
   });
+});
+
+test("external IPs are rejected unless they are allowed; services that have them can still be changed", async () => {
+  const externalIPs = ["192.0.2.1", "192.0.2.2"];
+  const response = await attempt("greedy", { externalIPs });
+  expect(response.status).toBe(403);
+  expect(response.json<Status>().message).toBe(
+    'services "greedy" is forbidden: Use of external IPs is denied by admission control; the option --allow-external-ips of the API server allows them',
+  );
+  const dataDir = temporaryFolder();
+  const store = { kind: "lmdb" } as const;
+  const allowing = await startTestServer({ dataDir, store, externalIPs: "allowed" });
+  await allowing.json("POST", path, service("old", { externalIPs }));
+  await allowing.close();
+  const denying = await startTestServer({ dataDir, store });
+  onTestFinished(denying.close);
+  const put = (addresses: string[]) =>
+    denying.call("PUT", `${path}/old`, { body: service("old", { externalIPs: addresses }) });
+  expect((await put(["192.0.2.2"])).status).toBe(200);
+  expect((await put(["192.0.2.2", "192.0.2.3"])).status).toBe(403);
+  expect((await put([])).status).toBe(200);
 });
 
 describe("the kubernetes service of a server on loopback", () => {

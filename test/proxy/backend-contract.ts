@@ -178,6 +178,16 @@ export function backendContract({ open, keepsClientAddress }: BackendFixture): v
     expect(serverOf(await network.node.tcp({ host: network.gateway, port: 81 }))).toBe("a");
   });
 
+  test("an external IP leads to the endpoints, and is closed with its service", async () => {
+    const external = { host: "192.0.2.77", port: 80 };
+    await sync(make("a", { externalIPs: [external.host] }));
+    expect(serverOf(await podNamed("c").tcp(external))).toBe("a");
+    expect(serverOf(await network.node.tcp(external))).toBe("a");
+    expect(serverOf(await network.outside.tcp(external))).toBe("a");
+    await sync([]);
+    expect((await podNamed("c").tcp({ ...external, timeoutMs: 500 })).text).toBeUndefined();
+  });
+
   test("a restarted backend takes the services over, and then changes them", async () => {
     await sync(make("a"));
     await backend.close();

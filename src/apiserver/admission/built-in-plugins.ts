@@ -53,7 +53,12 @@ interface PluginDeps {
   readonly objectStore: ObjectStore;
   readonly serviceAddresses: ServiceAddresses;
   readonly escalation: EscalationDeps;
+  /** Whether services may have `spec.externalIPs`. */
+  readonly externalIPs: ExternalIPs;
 }
+
+/** Whether services may have `spec.externalIPs`: with them, any user who may create services can claim any address. */
+export type ExternalIPs = "allowed" | "denied";
 
 const onCreate = (operation: string) => operation === "create";
 const onWrite = (operation: string) => operation === "create" || operation === "update";
@@ -71,6 +76,7 @@ export function createBuiltInPlugins(deps: PluginDeps): readonly AdmissionPlugin
     storageObjectInUseProtection,
     createRuntimeClass(createLister(objectStore, runtimeClassKind)),
     createDefaultIngressClass(createLister(objectStore, ingressClassKind)),
+    ...(deps.externalIPs === "denied" ? [denyServiceExternalIPs] : []),
     createServiceAddressAllocation(serviceAddresses),
     createRbacEscalation(escalation),
     createNodeRestriction({
@@ -179,6 +185,20 @@ function createDefaultIngressClass(classes: Lister<IngressClass>): AdmissionPlug
     },
   };
 }
+
+/** Rejects external IPs that the stored service does not have. Services that have them can be changed otherwise. */
+const denyServiceExternalIPs: AdmissionPlugin = {
+  name: "DenyServiceExternalIPs",
+  handles: onWrite,
+  validate(request) {
+    const added = objectOf<Service>(request, serviceKind)?.spec?.externalIPs ?? [];
+    const known = new Set((request.current as Service | undefined)?.spec?.externalIPs);
+    if (added.some((address) => !known.has(address))) forbidIf(request, externalIPsDenied);
+  },
+};
+
+const externalIPsDenied =
+  "Use of external IPs is denied by admission control; the option --allow-external-ips of the API server allows them";
 
 /** Allocates cluster IPs and node ports, which upstream does in the storage of services. */
 function createServiceAddressAllocation(addresses: ServiceAddresses): AdmissionPlugin {

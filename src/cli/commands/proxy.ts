@@ -10,7 +10,11 @@ import {
   removeTables,
 } from "../../proxy/nftables/nftables-backend.ts";
 import { createProxy } from "../../proxy/proxy.ts";
-import { nodePortAddressesOption, parseListenAddress } from "../options/common-options.ts";
+import {
+  allowExternalIPsOption,
+  nodePortAddressesOption,
+  parseListenAddress,
+} from "../options/common-options.ts";
 import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { addMetricsOptions, type MetricsFlags, readMetricsServing } from "../options/metrics-options.ts";
 import { type ComponentDeps, runComponent } from "../run/run-component.ts";
@@ -58,11 +62,7 @@ export function configure(command: Command): void {
       ).argParser(parseCidrs),
     )
     .option("--masquerade-all", "masquerade all connections to cluster IPs", false)
-    .option(
-      "--allow-external-ips",
-      "serve spec.externalIPs: every user who may create services can then take over connections to any address",
-      false,
-    )
+    .addOption(allowExternalIPsOption("serve spec.externalIPs of services"))
     .addOption(
       new Option("--healthz-listen <host:port>", "address of /healthz and /livez")
         .argParser(parseListenAddress)

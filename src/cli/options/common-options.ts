@@ -74,6 +74,13 @@ export const nodePortAddressesOption = (description: string) =>
     }
   });
 
+/** `--allow-external-ips` of commands that run an API server or a service proxy. */
+export const allowExternalIPsOption = (effect: string) =>
+  new Option(
+    "--allow-external-ips",
+    `${effect}: every user who may create services can then take over connections to any address`,
+  ).default(false);
+
 /** `--adopt-sandboxes` of commands that run a kubelet with a CRI socket. */
 export function adoptSandboxesOption(): Option {
   return new Option(

@@ -4,7 +4,7 @@ import { parseTokenFile } from "../../apiserver/auth/token/token-file.ts";
 import { findPortHolder } from "../../cluster/host/ports.ts";
 import type { ControlPlaneOptions } from "../../cluster/parts/control-plane.ts";
 import { untilAborted } from "../../lib/abort.ts";
-import { featureGatesOption, listenOption } from "../options/common-options.ts";
+import { allowExternalIPsOption, featureGatesOption, listenOption } from "../options/common-options.ts";
 import {
   addLimitOptions,
   addStoreOptions,
@@ -23,6 +23,7 @@ export type ControlPlaneFlags = StoreFlags &
   Pick<ControlPlaneOptions, "listen" | "kubeconfig"> & {
     featureGates: ControlPlaneOptions["features"];
     tokenAuthFile?: string;
+    allowExternalIps: boolean;
   } & LimitFlags;
 
 /** Adds the options of commands that run an API server. */
@@ -37,6 +38,7 @@ export function addControlPlaneOptions(command: Command): Command {
       "--token-auth-file <file>",
       'CSV file of bearer tokens, one per line: token,user,uid,"group1,group2"',
     )
+    .addOption(allowExternalIPsOption("allow spec.externalIPs of services"))
     .addOption(featureGatesOption());
 }
 
@@ -58,6 +60,7 @@ export async function runControlPlane<Started extends { close(): Promise<void> }
       kubeconfig,
       staticTokens,
       limits: limitsOf(flags),
+      externalIPs: flags.allowExternalIps ? "allowed" : "denied",
       logger: loggerOf(flags),
       signal,
     }).catch(async (error: unknown) => {

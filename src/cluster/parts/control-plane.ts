@@ -1,7 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import { builtInKinds } from "../../api/kinds/built-in-kinds.ts";
 import type { Features } from "../../api/meta/feature-gates.ts";
-import { type ApiServer, type ApiServerLimits, startApiServer } from "../../apiserver/api-server.ts";
+import {
+  type ApiServer,
+  type ApiServerLimits,
+  type ApiServerOptions,
+  startApiServer,
+} from "../../apiserver/api-server.ts";
 import { issueClientCertificate, loadOrCreatePki } from "../../apiserver/auth/pki/pki.ts";
 import { writeKubeconfig } from "../../apiserver/auth/pki/write-kubeconfig.ts";
 import type { StaticTokens } from "../../apiserver/auth/token/token-file.ts";
@@ -44,6 +49,8 @@ export interface ControlPlaneOptions {
   readonly otherMetrics?: () => string;
   /** Warning for writes of NetworkPolicies, if nothing in the cluster enforces them. Default: none. */
   readonly networkPolicyWarning?: () => string | undefined;
+  /** Whether services may have `spec.externalIPs`. Default: denied. */
+  readonly externalIPs?: ApiServerOptions["externalIPs"];
   /** Aborts the start and closes the parts that were started. */
   readonly signal?: AbortSignal;
 }
@@ -102,6 +109,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       limits: options.limits,
       otherMetrics: options.otherMetrics,
       networkPolicyWarning: options.networkPolicyWarning,
+      externalIPs: options.externalIPs,
     });
   let closing: Promise<void> | undefined;
   const closeStore = () => {

@@ -8,6 +8,7 @@ import type { Metrics } from "../../lib/metrics/metrics.ts";
 import { tryRunProgram } from "../../lib/process/run-program.ts";
 import type { BackendChoice } from "../../proxy/choose-backend.ts";
 import type { ProxyBackend } from "../../proxy/model/backend.ts";
+import type { ProxyOptions } from "../../proxy/proxy.ts";
 import type { PodLinkFacts } from "../../runtime/networks/network.ts";
 import { serviceTable } from "../host/service-rules.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -25,7 +26,7 @@ export interface ClusterProxy {
   stop(options: { readonly removeRules: boolean }): Promise<void>;
 }
 
-interface StartOptions extends ServiceProxyOptions {
+interface StartOptions extends ServiceProxyOptions, Pick<ProxyOptions, "externalIPs"> {
   readonly dataDir: string;
   readonly controlPlane: ControlPlane;
   readonly node: RunningNode;
@@ -75,7 +76,7 @@ export async function startServiceProxy(options: StartOptions): Promise<ClusterP
     nodeName: node.name,
     backend,
     healthCheckHosts: nodePortAddresses,
-    externalIPs: "ignored",
+    externalIPs: options.externalIPs,
     clock,
     logger,
     metrics,

@@ -14,6 +14,7 @@ export interface RenderOptions {
 /** Maps in which several services can have the same key: by the same external address, or by the same pod. */
 export const contestedMaps: ReadonlySet<string> = new Set([
   "hairpin",
+  "external-addresses",
   "firewall",
   "external-frontends",
   "external-endpoints",
@@ -74,6 +75,7 @@ function renderPort(port: ServicePort, options: RenderOptions, out: Collector): 
   const protocol = port.protocol.toLowerCase();
   const { cluster, local } = port.endpoints;
   renderFrontend("cluster", `${port.clusterIP} . ${protocol} . ${port.port}`, port, options, out);
+  for (const address of port.externalIPs) out.add("external-addresses", address, "");
   for (const address of [...port.externalIPs, ...port.loadBalancerIPs])
     renderFrontend("external", `${address} . ${protocol} . ${port.port}`, port, options, out);
   if (port.nodePort !== undefined)

@@ -60,6 +60,8 @@ function renderCollections({ family, table, ...options }: TableOptions): string[
   const sets: readonly (readonly [string, readonly string[]])[] = [
     ["node-port-addresses", options.nodePortAddresses],
     ["exposed-addresses", options.exposedAddresses],
+    // External IPs, which all machines reach.
+    ["external-addresses", []],
   ];
   return [
     ...maps.map(([name, definition]) => `add map ${family} ${table} ${name} { ${definition} }`),
@@ -76,7 +78,11 @@ function renderBaseChains({ family, table, podInterface, gateway, serviceSubnet 
   /** Rules that pass packets to the chains for pods and the node, or to those for other machines. */
   const dispatch = (all: string, external: string) =>
     podInterface
-      ? [`iifname "${podInterface}" jump ${all}`, `${family} daddr @exposed-addresses jump ${external}`]
+      ? [
+          `iifname "${podInterface}" jump ${all}`,
+          `${family} daddr @exposed-addresses jump ${external}`,
+          `${family} daddr @external-addresses jump ${external}`,
+        ]
       : [`jump ${all}`];
   const nodePorts = (map: string) => `${family} daddr @node-port-addresses ${keys.node} vmap @${map}`;
   const unreachable = family === "ip" ? "icmp" : "icmpv6";

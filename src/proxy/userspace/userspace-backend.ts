@@ -10,7 +10,7 @@ export interface UserspaceOptions {
   readonly interface: string;
   /** Addresses of this node that serve node ports. */
   readonly nodePortAddresses: readonly string[];
-  /** Range of cluster IPs. Addresses in it that an earlier process left on the interface are removed. */
+  /** Range of cluster IPs. On `lo`, addresses in it that an earlier process left are removed. */
   readonly serviceSubnet: string;
   readonly relayProgram?: string;
   readonly logger: Logger;
@@ -67,8 +67,7 @@ export function createUserspaceBackend(options: UserspaceOptions): ProxyBackend 
     async isIntact() {
       if (!relay?.isRunning) return false;
       const there = await addressesLeft(options);
-      const expected = [...applied.addresses].filter(inSubnet(options.serviceSubnet));
-      return expected.every((address) => there.has(address));
+      return [...applied.addresses].filter(isServiceAddress(options)).every((address) => there.has(address));
     },
     async remove() {
       await relay?.close();
@@ -92,14 +91,21 @@ function inSubnet(subnet: string): (address: string) => boolean {
   return (address) => list.check(address, address.includes(":") ? "ipv6" : "ipv4");
 }
 
-/** Cluster IPs on the interface. */
-async function addressesLeft({ interface: device, serviceSubnet }: UserspaceOptions): Promise<Set<string>> {
+/** Single addresses on the interface of the pods are those of services; `lo` may have others. */
+function isServiceAddress({ interface: device, serviceSubnet }: UserspaceOptions) {
+  return device === "lo" ? inSubnet(serviceSubnet) : () => true;
+}
+
+/** Addresses of services on the interface. */
+async function addressesLeft(options: UserspaceOptions): Promise<Set<string>> {
   // Only the addresses, because output is limited.
   const script = `ip -oneline address show dev "$1" | awk '{ print $4 }'`;
-  const { exitCode, output } = await tryRunProgram("sh", ["-c", script, "sh", device], { timeoutMs: 10_000 });
+  const { exitCode, output } = await tryRunProgram("sh", ["-c", script, "sh", options.interface], {
+    timeoutMs: 10_000,
+  });
   if (exitCode !== 0) return new Set();
   const addresses = output.split("\n").flatMap((line) => /^(\S+)\/(?:32|128)$/.exec(line)?.[1] ?? []);
-  return new Set(addresses.filter(inSubnet(serviceSubnet)));
+  return new Set(addresses.filter(isServiceAddress(options)));
 }
 
 async function changeAddresses(

@@ -34,6 +34,8 @@ export interface PodNetwork {
   /** Agent in the namespace of the test, like a process of the node. */
   readonly node: Agent;
   readonly pods: readonly Agent[];
+  /** Agent on another machine, whose default route is the node. */
+  readonly outside: Agent;
   close(): Promise<void>;
 }
 
@@ -57,6 +59,8 @@ export async function openPodNetwork(names: readonly string[]): Promise<PodNetwo
   ip("link", "set", "lo", "up");
   ip("route", "replace", "10.96.0.0/16", "dev", bridge);
   ip("route", "replace", "fd96::/112", "dev", bridge);
+  // External IPs are sent to a router that the test does not have.
+  ip("route", "replace", "192.0.2.0/24", "dev", bridge);
   const pods: Agent[] = [];
   const namespaces: string[] = [];
   for (const [i, name] of names.entries()) {
@@ -80,14 +84,30 @@ export async function openPodNetwork(names: readonly string[]): Promise<PodNetwo
     inside("-6", "route", "add", "default", "via", gateway6);
     pods.push(await startAgent(name, { namespace, address, address6 }));
   }
+  const otherMachine = `kdlp-${process.pid}-${number}-out`;
+  ip("netns", "add", otherMachine);
+  namespaces.push(otherMachine);
+  const toOther = `kdlo${number}`;
+  ip("link", "add", toOther, "type", "veth", "peer", "name", "eth0", "netns", otherMachine);
+  ip("address", "add", `10.78.${number}.1/24`, "dev", toOther);
+  ip("link", "set", toOther, "up");
+  ip("-n", otherMachine, "address", "add", `10.78.${number}.2/24`, "dev", "eth0");
+  ip("-n", otherMachine, "link", "set", "eth0", "up");
+  ip("-n", otherMachine, "route", "add", "default", "via", `10.78.${number}.1`);
+  const outside = await startAgent("outside", {
+    namespace: otherMachine,
+    address: `10.78.${number}.2`,
+    address6: "::1",
+  });
   const node = await startAgent("node", { address: gateway, address6: gateway6 });
   return {
     bridge,
     gateway,
     node,
     pods,
+    outside,
     async close() {
-      await Promise.all([node, ...pods].map((agent) => agent.close()));
+      await Promise.all([node, outside, ...pods].map((agent) => agent.close()));
       for (const namespace of namespaces) ip("netns", "delete", namespace);
       ip("link", "delete", bridge);
     },

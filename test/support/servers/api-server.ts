@@ -55,6 +55,7 @@ export interface TestServerOptions {
   logger?: Logger;
   clock?: Clock;
   limits?: ApiServerLimits;
+  externalIPs?: "allowed" | "denied";
 }
 
 /** A real server on a real port, with its own store. */
@@ -69,6 +70,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     logger: options.logger ?? silentLogger,
     ...(options.clock && { clock: options.clock }),
     ...(options.limits && { limits: options.limits }),
+    ...(options.externalIPs && { externalIPs: options.externalIPs }),
     ...(options.tokens !== undefined && { staticTokens: parseTokenFile(options.tokens, "tokens") }),
   });
   const { disconnect, ...client } = await connectClient(server.url, server.kubeconfig);
