@@ -36,6 +36,14 @@ class ComparingWalk {
       this.#compareDeduced(before, after);
       return;
     }
+    if (before === undefined) {
+      if (after !== undefined) this.added.insertNode(this.#path, allPaths(type, after, excluded));
+      return;
+    }
+    if (after === undefined) {
+      this.removed.insertNode(this.#path, allPaths(type, before, excluded));
+      return;
+    }
     // Two empty values are compared as leaves, which keeps the difference between null and empty.
     if (type.kind === "leaf" || (isEmpty(before) && isEmpty(after))) {
       this.#compareLeaf(before, after);
@@ -49,16 +57,12 @@ class ComparingWalk {
         this.#compareFields(before, after, excluded, () => type.values);
         break;
       default:
-        this.#compareItems(type, before, after);
+        if (!isSameList(type, before, after)) this.#compareItems(type, before, after);
     }
-    if (before === undefined) this.added.insert(this.#path);
-    else if (after === undefined) this.removed.insert(this.#path);
   }
 
   #compareLeaf(before: unknown, after: unknown): void {
-    if (before === undefined) this.added.insert(this.#path);
-    else if (after === undefined) this.removed.insert(this.#path);
-    else if ((before === null) !== (after === null) || !isEqual(before, after))
+    if ((before === null) !== (after === null) || !isEqual(before, after))
       this.modified.insert(this.#path);
   }
 
@@ -125,6 +129,38 @@ class ComparingWalk {
       this.added.insert(this.#path);
     }
   }
+}
+
+/** Whether two lists of objects with keys are equal, so that the path elements of their items are not needed. */
+function isSameList(type: MergeType, before: unknown, after: unknown): boolean {
+  if (type.kind !== "listMap" || !isEqual(before, after)) return false;
+  const hasKeys = (item: unknown) =>
+    isJsonObject(item) &&
+    type.keys.every(({ name, default: value }) => (item[name] ?? value) !== undefined);
+  return itemsOf(before).every(hasKeys);
+}
+
+/** Node with all paths of a value that exists on one side only, in the order of `sortFieldSet` except for items. */
+function allPaths(type: MergeType, value: unknown, excluded: FieldSet): FieldSet {
+  const known = type.kind === "deduced" ? deduceType(value) : type;
+  if (known.kind === "leaf" || isEmpty(value)) return emptyFieldSet;
+  const node: Record<string, FieldSet> = { ".": emptyFieldSet };
+  if (known.kind === "struct" || known.kind === "map") {
+    const fields = isJsonObject(value) ? value : {};
+    for (const name of Object.keys(fields).sort()) {
+      const element = `f:${name}`;
+      const exclude = excluded[element];
+      if (fields[name] === undefined || isMember(exclude)) continue;
+      const fieldType = known.kind === "map" ? known.values : (known.fields.get(name) ?? { kind: "deduced" });
+      node[element] = allPaths(fieldType, fields[name], exclude ?? emptyFieldSet);
+    }
+  } else {
+    for (const [element, items] of groupItems(known, value)) {
+      node[element] =
+        items.length === 1 ? allPaths(itemType(known), items[0], emptyFieldSet) : emptyFieldSet;
+    }
+  }
+  return node;
 }
 
 function isEmpty(value: unknown): boolean {

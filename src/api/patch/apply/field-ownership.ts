@@ -81,15 +81,15 @@ export function trackUpdate(
   const comparison = compareObjects(type, before ?? zeroObject(type), after, resetFields);
   if (isUnchanged(comparison)) return managers;
   const changed = new Map(managers);
+  const lost = changesOf(comparison);
   for (const [identity, other] of managers) {
     const theirs = comparisonFor(write, other, comparison, before ?? zeroObject(type), after);
     if (!theirs) {
       changed.delete(identity);
       continue;
     }
-    const { added, modified, removed } = theirs;
-    const lost = unionOf(unionOf(added, modified), removed);
-    setFields(changed, identity, { ...other, fields: differenceOf(other.fields, lost) });
+    const fields = differenceOf(other.fields, theirs === comparison ? lost : changesOf(theirs));
+    if (fields !== other.fields) setFields(changed, identity, { ...other, fields });
   }
   const own = differenceOf(unionOf(comparison.modified, comparison.added), serverFields);
   if (!isEmptyFieldSet(own)) {
@@ -99,6 +99,10 @@ export function trackUpdate(
     changed.set(identity, { ...writer, time: now, fields: unionOf(own, previous) });
   }
   return limitManagers(changed);
+}
+
+function changesOf({ added, modified, removed }: Comparison): FieldSet {
+  return unionOf(unionOf(added, modified), removed);
 }
 
 function isUnchanged({ added, modified, removed }: Comparison): boolean {

@@ -30,20 +30,36 @@ export class FieldSetBuilder {
   }
 
   insert(path: readonly string[]): void {
+    const last = path.at(-1);
+    if (last === undefined) return;
+    const parent = this.#parentOf(path);
+    const child = parent[last];
+    if (!child) parent[last] = {};
+    else if (!isEmptyFieldSet(child)) child[self] ??= {};
+  }
+
+  /** Inserts a path and paths below it, of which the builder has none. The node must be a member. */
+  insertNode(path: readonly string[], node: FieldSet): void {
+    const last = path.at(-1);
+    if (last !== undefined) this.#parentOf(path)[last] = node as MutableFieldSet;
+    else for (const [element, child] of childrenOf(node)) this.#root[element] = child as MutableFieldSet;
+  }
+
+  #parentOf(path: readonly string[]): MutableFieldSet {
     let node = this.#root;
-    for (const [depth, element] of path.entries()) {
-      const child = node[element];
-      const isLast = depth === path.length - 1;
+    for (let depth = 0; depth < path.length - 1; depth++) {
+      const element = path[depth] ?? "";
+      let child = node[element];
       if (!child) {
-        const created: MutableFieldSet = {};
-        node[element] = created;
-        node = created;
-      } else {
-        // An empty node is a member: it needs the mark before it gets children, and a node with children to become one.
-        if (isEmptyFieldSet(child) ? !isLast : isLast) child[self] ??= {};
-        node = child;
+        child = {};
+        node[element] = child;
+      } else if (isEmptyFieldSet(child)) {
+        // An empty node is a member: it needs the mark before it gets children.
+        child[self] = {};
       }
+      node = child;
     }
+    return node;
   }
 }
 
@@ -69,9 +85,18 @@ export function unionOf(a: FieldSet, b: FieldSet): FieldSet {
   return combineChildren(a, b, (inA, inB) => inA || inB);
 }
 
-/** Paths in a and not in b. Paths below a path of b stay. */
+/** Paths in a and not in b. Paths below a path of b stay. Returns `a` itself if they have no path in common. */
 export function differenceOf(a: FieldSet, b: FieldSet): FieldSet {
-  return combineChildren(a, b, (inA, inB) => inA && !inB);
+  return isDisjoint(a, b) ? a : combineChildren(a, b, (inA, inB) => inA && !inB);
+}
+
+function isDisjoint(a: FieldSet, b: FieldSet): boolean {
+  for (const element in b) {
+    const [inA, inB] = [a[element], b[element]];
+    if (element === self || !inA || !inB) continue;
+    if ((isMember(inA) && isMember(inB)) || !isDisjoint(inA, inB)) return false;
+  }
+  return true;
 }
 
 /** Paths in a and b. */
@@ -140,6 +165,8 @@ export function pathsOf(set: FieldSet): string[][] {
 
 /** Returns the set with its path elements in upstream's order: fields, then keys, then values. */
 export function sortFieldSet(set: FieldSet): FieldSet {
+  // Most sets come sorted from the store.
+  if (isSorted(set)) return set;
   const sorted: MutableFieldSet = {};
   for (const element of Object.keys(set).sort(compareElements)) {
     const child = set[element];
@@ -148,8 +175,27 @@ export function sortFieldSet(set: FieldSet): FieldSet {
   return sorted;
 }
 
+function isSorted(set: FieldSet): boolean {
+  let previous: string | undefined;
+  for (const element in set) {
+    if (previous !== undefined && compareElements(previous, element) > 0) return false;
+    previous = element;
+    const child = set[element];
+    if (child && !isSorted(child)) return false;
+  }
+  return true;
+}
+
+/** Key with one text field, as most lists have: `k:{"name":"x"}`. */
+const textKey = /^k:\{"(\w+)":"([^"\\]*)"\}$/;
+
 function compareElements(a: string, b: string): number {
   const type = a[0] === b[0] ? a[0] : undefined;
+  if (type === "k") {
+    const [, name, left] = textKey.exec(a) ?? [];
+    const [, otherName, right] = textKey.exec(b) ?? [];
+    if (name !== undefined && name === otherName) return compareValues(left, right);
+  }
   if (type === "k" || type === "v") {
     return compareValues(JSON.parse(a.slice(2)), JSON.parse(b.slice(2)));
   }

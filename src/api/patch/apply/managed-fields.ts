@@ -71,11 +71,16 @@ export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boo
 
 function isFieldSet(value: unknown): value is FieldSet {
   if (!isJsonObject(value)) return false;
-  return Object.entries(value).every(([element, child]) => isElement(element) && isFieldSet(child));
+  for (const element in value) if (!isElement(element) || !isFieldSet(value[element])) return false;
+  return true;
 }
+
+/** Keys that need not be parsed to be recognized: text and number fields without escapes. */
+const plainKey = /^k:\{"\w+":(?:"[^"\\\u0000-\u001f]*"|\d{1,15})(?:,"\w+":(?:"[^"\\\u0000-\u001f]*"|\d{1,15}))*\}$/;
 
 function isElement(element: string): boolean {
   if (element === "." || element.startsWith("f:")) return true;
+  if (plainKey.test(element)) return true;
   if (!element.startsWith("k:") && !element.startsWith("v:")) return false;
   try {
     const value: unknown = JSON.parse(element.slice(2));

@@ -6,7 +6,7 @@ import { apiVersionOf, type Resource } from "../../../api/meta/resource.ts";
 import { formatTime } from "../../../api/meta/time.ts";
 import { ApplyError } from "../../../api/patch/apply/apply-error.ts";
 import { type KindVersion, trackUpdate } from "../../../api/patch/apply/field-ownership.ts";
-import { type FieldSet, hasPath } from "../../../api/patch/apply/field-set.ts";
+import { type FieldSet, hasPath, isMember } from "../../../api/patch/apply/field-set.ts";
 import {
   decodeManagers,
   encodeManagers,
@@ -111,11 +111,11 @@ export function trackFields(
     const managers = trackUpdate({
       ...kindOfWrite(deps, definition),
       ...writer,
-      resetFields: resetFieldsOf(definition, endpoint),
+      resetFields: withManagedFields(resetFieldsOf(definition, endpoint)),
       managers: known,
       now: timeOfWrite(writer.subresource, now),
-      before: current && writtenPart(current, resource, endpoint),
-      after: writtenPart(next, resource, endpoint),
+      before: current && presented(current, resource),
+      after: presented(next, resource),
     });
     const isScaledToZero = writer.subresource === "scale" && !replicasOf(next);
     setManagedFields(next, encodeManagers(isScaledToZero ? withoutScale(managers) : managers));
@@ -124,6 +124,17 @@ export function trackFields(
     // As upstream: an object that ownership cannot be computed for has no managedFields.
     setManagedFields(next, undefined);
   }
+}
+
+/** Comparisons skip managedFields as reset fields, which is cheaper than copies of both objects without them. */
+function withManagedFields(resetFields: FieldSet): FieldSet {
+  const metadata = resetFields["f:metadata"];
+  if (isMember(metadata)) return resetFields;
+  return { ...resetFields, "f:metadata": { "f:managedFields": noFields, ...metadata } };
+}
+
+function presented(object: KubeObject, resource: Resource): JsonObject {
+  return presentObject(object, resource) as unknown as JsonObject;
 }
 
 /** As upstream, which tracks a Scale as a separate object: replicas without an owner get none through it. */
@@ -175,8 +186,7 @@ function entriesOf(object: KubeObject | undefined): ManagedFieldsEntry[] | undef
 /** Keeps the times of managedFields when an update changes nothing else, so that it is not written. */
 export function keepTimes(next: KubeObject, current: KubeObject): void {
   const [after = [], before = []] = [entriesOf(next), entriesOf(current)];
-  if (after.length !== before.length || !after.every((entry, i) => isSameBut("time", entry, before[i])))
-    return;
+  if (after.length !== before.length || !after.every((entry, i) => isSameButTime(entry, before[i]))) return;
   const { managedFields: _next, ...nextMetadata } = next.metadata;
   const { managedFields: _current, ...currentMetadata } = current.metadata;
   if (!isEqual(nextMetadata, currentMetadata)) return;
@@ -186,8 +196,9 @@ export function keepTimes(next: KubeObject, current: KubeObject): void {
   else if (isEqual(specOf(next), specOf(current))) setManagedFields(next, before);
 }
 
-function isSameBut(field: string, a: object, b: object | undefined): boolean {
-  return b !== undefined && isEqual({ ...a, [field]: undefined }, { ...b, [field]: undefined });
+function isSameButTime(a: ManagedFieldsEntry, b: ManagedFieldsEntry | undefined): boolean {
+  if (!b || a.manager !== b.manager || a.operation !== b.operation) return false;
+  return isEqual({ ...a, time: undefined }, { ...b, time: undefined });
 }
 
 function withoutMetadata(object: KubeObject): object {
