@@ -155,7 +155,7 @@ export function createRegistrar(deps: RegistrarDeps): Registrar {
     const name = definition.metadata.name ?? "";
     const established = isConditionTrue(definition, "Established");
     if (established) {
-      await register(definition);
+      await register(withServedVersion(definition));
       await writeStatus(name, (current) => {
         const inProgress = {
           type: "Terminating",
@@ -235,8 +235,23 @@ export function createRegistrar(deps: RegistrarDeps): Registrar {
 }
 
 /** Changes when the kinds of a definition do. */
-function keyOf({ metadata, status }: CustomResourceDefinition): string {
-  return JSON.stringify([metadata.uid, metadata.generation, status?.acceptedNames]);
+function keyOf({ metadata, spec, status }: CustomResourceDefinition): string {
+  const served = (spec.versions ?? []).filter((version) => version.served).length;
+  return JSON.stringify([metadata.uid, metadata.generation, status?.acceptedNames, served]);
+}
+
+/**
+ * The definition with a served version. Objects are deleted through a kind, so a deleted definition without one serves its
+ * storage version until they are gone.
+ */
+function withServedVersion(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { spec } = definition;
+  const versions = spec.versions ?? [];
+  if (versions.some(({ served }) => served)) return definition;
+  return {
+    ...definition,
+    spec: { ...spec, versions: versions.map((version) => ({ ...version, served: version.storage })) },
+  };
 }
 
 /** Whether the definition has the names that it requests and is established. */

@@ -314,4 +314,20 @@ describe("a deleted definition", () => {
     await expect.poll(async () => (await server.call("GET", path)).status).toBe(404);
     expect((await server.call("GET", "/apis/stable.example.com/v1")).text).not.toContain("gones");
   });
+
+  test("without a served version leaves no objects behind", async () => {
+    const names = { plural: "hiddens", kind: "Hidden" };
+    await establish(server, cronTabDefinition({ names }));
+    const path = "/apis/stable.example.com/v1/namespaces/default/hiddens";
+    await server.json("POST", path, { ...cronTab("a"), kind: "Hidden" });
+    const definition = `${definitionsPath}/hiddens.stable.example.com`;
+    const body = [{ op: "replace", path: "/spec/versions/0/served", value: false }];
+    const headers = { "content-type": "application/json-patch+json" };
+    expect((await server.call("PATCH", definition, { headers, body })).status).toBe(200);
+    await expect.poll(async () => (await server.call("GET", path)).status).toBe(404);
+    await server.json("DELETE", definition);
+    await expect.poll(async () => (await server.call("GET", definition)).status).toBe(404);
+    await establish(server, cronTabDefinition({ names }));
+    expect((await server.json<{ items: unknown[] }>("GET", path)).items).toEqual([]);
+  });
 });

@@ -62,8 +62,7 @@ class ComparingWalk {
   }
 
   #compareLeaf(before: unknown, after: unknown): void {
-    if ((before === null) !== (after === null) || !isEqual(before, after))
-      this.modified.insert(this.#path);
+    if ((before === null) !== (after === null) || !isEqual(before, after)) this.modified.insert(this.#path);
   }
 
   #compareDeduced(before: unknown, after: unknown): void {
@@ -135,8 +134,7 @@ class ComparingWalk {
 function isSameList(type: MergeType, before: unknown, after: unknown): boolean {
   if (type.kind !== "listMap" || !isEqual(before, after)) return false;
   const hasKeys = (item: unknown) =>
-    isJsonObject(item) &&
-    type.keys.every(({ name, default: value }) => (item[name] ?? value) !== undefined);
+    isJsonObject(item) && type.keys.every(({ name, default: value }) => (item[name] ?? value) !== undefined);
   return itemsOf(before).every(hasKeys);
 }
 
@@ -156,8 +154,7 @@ function allPaths(type: MergeType, value: unknown, excluded: FieldSet): FieldSet
     }
   } else {
     for (const [element, items] of groupItems(known, value)) {
-      node[element] =
-        items.length === 1 ? allPaths(itemType(known), items[0], emptyFieldSet) : emptyFieldSet;
+      node[element] = items.length === 1 ? allPaths(itemType(known), items[0], emptyFieldSet) : emptyFieldSet;
     }
   }
   return node;

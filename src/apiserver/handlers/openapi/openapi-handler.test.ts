@@ -37,6 +37,21 @@ describe("openApiHandler", () => {
     }
   });
 
+  test("a changed kind changes only the documents that contain it", async () => {
+    const kinds = createKindRegistry(builtInKinds);
+    const changing = createOpenApiHandler({ kinds });
+    const bodyOf = async (path: string) => (await changing(path, {}))?.body;
+    const paths = ["/openapi/v3/api/v1", "/openapi/v3/apis/policy/v1"];
+    const before = await Promise.all(paths.map(bodyOf));
+    const policy = { group: "policy", version: "v1", plural: "poddisruptionbudgets" };
+    const definition = kinds.find(policy);
+    if (!definition) throw new Error("not registered");
+    await kinds.replace(definition, { ...definition, subresources: [] });
+    const after = await Promise.all(paths.map(bodyOf));
+    expect(after[0]).toBe(before[0]);
+    expect(after[1]?.toString()).not.toBe(before[1]?.toString());
+  });
+
   test("without a hash a document may change", async () => {
     expect((await get("/openapi/v3/api/v1")).headers).not.toHaveProperty("cache-control");
   });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { apiVersionOf } from "../../../api/meta/resource.ts";
 import { builtInSchema } from "../../../api/schema/built-in-schema.ts";
 import type { Descriptions, Schema } from "../../../api/schema/schema.ts";
 import type { KindRegistry } from "../../kinds/kind-registry.ts";
@@ -33,14 +34,21 @@ interface RenderedDocument {
 const json = "application/json";
 const protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/** Documents are built on first use, and again after the set of kinds has changed. */
+/**
+ * Documents are built on first use, and again after their kinds have changed. Every document lists all group versions, so
+ * all of them are built again when a group version is added or removed.
+ */
 export function createOpenApiHandler({ kinds }: { kinds: KindRegistry }): OpenApiHandler {
   const documents = new Map<string, Promise<RenderedDocument>>();
   let versions: ReadonlyMap<string, ServedVersion> | undefined;
   let source: Promise<OpenApiSource> | undefined;
-  kinds.onChange(({ type }) => {
+  let groupVersions = groupVersionsOf(kinds);
+  kinds.onChange(({ type, definition: { resource } }) => {
     if (type === "adding") return;
-    documents.clear();
+    const now = groupVersionsOf(kinds);
+    if (now !== groupVersions) documents.clear();
+    for (const key of ["v2", "v2 protobuf", "v3", `apis/${apiVersionOf(resource)}`]) documents.delete(key);
+    groupVersions = now;
     versions = undefined;
     source = undefined;
   });
@@ -116,6 +124,10 @@ export function createOpenApiHandler({ kinds }: { kinds: KindRegistry }): OpenAp
     const version = served().get(name);
     return version && answerVersion(version, headers, query);
   };
+}
+
+function groupVersionsOf(kinds: KindRegistry): string {
+  return [...new Set(kinds.list().map(({ resource }) => apiVersionOf(resource)))].join();
 }
 
 async function loadSource(kinds: KindRegistry): Promise<OpenApiSource> {
