@@ -76,8 +76,7 @@ function isFieldSet(value: unknown): value is FieldSet {
 }
 
 /** Keys that need not be parsed to be recognized: text and number fields without escapes. */
-const plainKey =
-  /^k:\{"\w+":(?:"[^"\\\u0000-\u001f]*"|\d{1,15})(?:,"\w+":(?:"[^"\\\u0000-\u001f]*"|\d{1,15}))*\}$/;
+const plainKey = /^k:\{"\w+":(?:"[^"\\\p{Cc}]*"|\d{1,15})(?:,"\w+":(?:"[^"\\\p{Cc}]*"|\d{1,15}))*\}$/u;
 
 function isElement(element: string): boolean {
   if (element === "." || element.startsWith("f:")) return true;
