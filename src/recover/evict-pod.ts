@@ -3,15 +3,21 @@ import type { Pod, StatefulSet } from "../api/meta/objects.ts";
 import { StatusError } from "../api/meta/status-error.ts";
 import { formatTime } from "../api/meta/time.ts";
 import type { Client } from "../client/api/client.ts";
+import { ordinalOf } from "../explain/stateful-set-pods.ts";
+import { type PlannedEviction, recordEviction, recoverLease } from "./eviction-record.ts";
 
 /** Component name in events, and user agent. */
 export const component = "kindling-recover";
 
 export type EvictionOutcome =
-  | { readonly kind: "evicted" }
+  | {
+      readonly kind: "evicted";
+      /** Problem of the record, which then is only an event and expires. */
+      readonly recordProblem?: string;
+    }
   /** The pod changed or was deleted since the decision. */
   | { readonly kind: "changed" }
-  /** A PodDisruptionBudget does not allow the eviction now. */
+  /** A PodDisruptionBudget does not allow the eviction now, or the record of evictions is full. */
   | { readonly kind: "blocked"; readonly message: string }
   /** The ordinal was evicted before for this update revision and came back in an older one. */
   | { readonly kind: "repeated" };
@@ -25,20 +31,37 @@ interface EvictionRequest {
   readonly now: number;
 }
 
-type EvictionClient = Pick<Client, "get" | "create" | "patch" | "request">;
+type EvictionClient = Pick<Client, "get" | "create" | "update" | "patch" | "request">;
 
 /**
- * Evicts a pod, at most once for each ordinal and update revision. The event about the eviction is the record of it: its
- * name is derived from set, update revision and ordinal, and it is created before the eviction. A process that is killed
- * in between finds its own event and evicts the same pod; for another pod of the same ordinal the event is a veto.
+ * Evicts a pod, at most once for each ordinal and update revision. The eviction is recorded on the lease before it is made.
+ * A process that is killed in between finds the record and evicts the same pod; for another pod of the same ordinal the
+ * record is a veto. The event about the eviction is a second record, for users without access to the lease.
  */
 export async function evictPod(
   client: EvictionClient,
   { set, pod, reason, because, now }: EvictionRequest,
   signal: AbortSignal,
 ): Promise<EvictionOutcome> {
-  const { name = "", namespace = "default", uid, resourceVersion } = pod.metadata;
-  const recorded = await recordOnce(client, { set, pod, reason, because, now }, signal);
+  const { name = "", namespace = "default", uid = "", resourceVersion } = pod.metadata;
+  const { updateRevision: revision = "" } = set.status ?? {};
+  const { revision: number } = await client.get(
+    "controllerrevisions",
+    { namespace, name: revision },
+    { signal },
+  );
+  const key = `${namespace}/${set.metadata.name}`;
+  const ordinal = ordinalOf(pod);
+  const planned = { key, uid: set.metadata.uid ?? "", revision, number, ordinal, podUid: uid };
+  const outcome = await recordIfAllowed(client, planned, signal);
+  if (outcome.kind === "repeated") return outcome;
+  if (outcome.kind === "outdated") return { kind: "changed" };
+  if (outcome.kind === "full") {
+    const lease = `${recoverLease.namespace}/${recoverLease.name}`;
+    return { kind: "blocked", message: `the record of evictions on lease ${lease} is full` };
+  }
+  const identity = [planned.uid, revision, number, name].join("/");
+  const recorded = await recordEvent(client, { set, pod, reason, because, now, identity }, signal);
   if (recorded !== uid) return { kind: "repeated" };
   const body = {
     apiVersion: "policy/v1",
@@ -48,7 +71,7 @@ export async function evictPod(
   };
   try {
     await client.request("POST", `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, { body, signal });
-    return { kind: "evicted" };
+    return { kind: "evicted", ...(outcome.kind === "forbidden" && { recordProblem: outcome.message }) };
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     if (error.reason === "NotFound" || error.reason === "Conflict") return { kind: "changed" };
@@ -57,21 +80,23 @@ export async function evictPod(
   }
 }
 
+/** Records the eviction on the lease, unless this user may not read or write it. */
+async function recordIfAllowed(client: EvictionClient, planned: PlannedEviction, signal: AbortSignal) {
+  try {
+    return await recordEviction(client, planned, signal);
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.reason !== "Forbidden") throw error;
+    return { kind: "forbidden", message: error.message } as const;
+  }
+}
+
 /** Creates the event, or finds the one that exists. Returns the UID of the pod that the event is about. */
-async function recordOnce(
+async function recordEvent(
   client: EvictionClient,
-  { set, pod, reason, because, now }: EvictionRequest,
+  { set, pod, reason, because, now, identity }: EvictionRequest & { readonly identity: string },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { name = "", namespace = "default", uid, resourceVersion } = pod.metadata;
-  const { updateRevision = "" } = set.status ?? {};
-  // The number distinguishes a rollback to a revision from an earlier update to it.
-  const { revision } = await client.get(
-    "controllerrevisions",
-    { namespace, name: updateRevision },
-    { signal },
-  );
-  const identity = [set.metadata.uid, updateRevision, revision, name].join("/");
   const eventName = `${name}.${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
   const time = formatTime(now);
   try {
@@ -85,7 +110,7 @@ async function recordOnce(
         type: "Normal",
         reason: "EvictedToRecover",
         message:
-          `Evicting the pod so that StatefulSet ${set.metadata.name} creates it from ${updateRevision} (${reason}): ${because}`.slice(
+          `Evicting the pod so that StatefulSet ${set.metadata.name} creates it from ${set.status?.updateRevision} (${reason}): ${because}`.slice(
             0,
             1_024,
           ),

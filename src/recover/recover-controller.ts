@@ -12,6 +12,7 @@ import { countByLabels } from "../lib/metrics/count-by-labels.ts";
 import type { Metrics } from "../lib/metrics/metrics.ts";
 import { decideRecovery, policyOf, type Recovery } from "./decide-recovery.ts";
 import { evictPod } from "./evict-pod.ts";
+import { pruneRecord } from "./eviction-record.ts";
 
 interface RecoverControllerOptions {
   readonly client: Client;
@@ -30,6 +31,8 @@ export const defaultGraceMs = 30_000;
 /** Requeue delay of a set that is stuck and stays so without an event. */
 const recheckMs = 10_000;
 const concurrency = 4;
+/** Interval at which evictions that are no longer needed are removed from the record. */
+const pruneIntervalMs = 600_000;
 
 const recoveries = { name: "kindling_recoveries_total", help: "Attempts to recover a stuck StatefulSet" };
 const stuckSets = {
@@ -158,9 +161,21 @@ export async function runRecoverController(
     }
   }
 
+  async function pruneRegularly(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await pruneRecord(client, (key) => sets.get(key), signal);
+      } catch (error) {
+        if (!signal.aborted) logger.warn("pruning the record of evictions failed", { error });
+      }
+      await clock.sleep(pruneIntervalMs, signal);
+    }
+  }
+
   try {
     const running = [sets.run(signal), pods.run(signal), namespaces.run(signal)];
     await Promise.all([sets.synced, pods.synced, namespaces.synced]);
+    running.push(pruneRegularly());
     await queue.run(signal, concurrency, async (key) => {
       const requeueAfterMs = await reconcile(key);
       if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);

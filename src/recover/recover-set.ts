@@ -14,7 +14,8 @@ export type RecoveryStep =
   | { readonly kind: "decided"; readonly decision: Recovery; readonly invalid?: string }
   /** Waiting for the set's own controller before the pod is evicted. */
   | { readonly kind: "waiting"; readonly pod: Pod; readonly ms: number }
-  | { readonly kind: "evicted"; readonly pod: Pod }
+  /** The record of the eviction expires if it has a problem. */
+  | { readonly kind: "evicted"; readonly pod: Pod; readonly recordProblem?: string }
   | { readonly kind: "failed"; readonly message: string }
   /** All pods run the update revision and are available, or the update goes on without help. */
   | { readonly kind: "recovered"; readonly evicted: number };
@@ -75,7 +76,7 @@ export async function* recoverSet(
       case "evicted":
         evicted++;
         replacing = pod;
-        yield { kind: "evicted", pod };
+        yield { ...outcome, pod };
         break;
       case "changed":
         break;

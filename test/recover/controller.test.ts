@@ -2,15 +2,18 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { Client } from "../../src/client/api/client.ts";
-import { connectCluster } from "../../src/client/api/create-client.ts";
+import { connectCluster, createClient } from "../../src/client/api/create-client.ts";
 import { createEventRecorder } from "../../src/client/events/event-recorder.ts";
+import { loadKubeconfig } from "../../src/client/kubeconfig/cluster-access.ts";
+import { createHttpTransport } from "../../src/client/transport/http-transport.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics/metrics.ts";
 import { evictPod } from "../../src/recover/evict-pod.ts";
+import { parseRecord, pruneRecord, recoverLease } from "../../src/recover/eviction-record.ts";
 import { runRecoverController } from "../../src/recover/recover-controller.ts";
 import { breakages } from "../support/cluster/breakages.ts";
 import { writeExampleKubeconfig } from "../support/cluster/example-access.ts";
@@ -64,6 +67,10 @@ async function createStuck(name: string, annotations: Readonly<Record<string, st
   await createBroken(cluster, name, { spec: rollingUpdate });
   await cluster.patch(name, { metadata: { annotations } });
   await cluster.setImage(name, "web:2");
+  await cluster.until("the controller observes the fixed template", async () => {
+    const { metadata, status } = await cluster.get(name);
+    return status?.observedGeneration === metadata.generation;
+  });
 }
 
 const stuckMetric = (policy: string) =>
@@ -157,10 +164,65 @@ describe("3541-13 kindling recover --controller, with only the rights of its exa
     expect(await evictPod(client, { ...request, pod: predecessor }, stop.signal)).toEqual({
       kind: "changed",
     });
-    // The event of that eviction is a veto against another pod, and none against the same one after a crash.
+    // The record of that eviction is a veto against another pod, and none against the same one after a crash. It does not
+    // expire with the event.
+    await cluster.client.deleteCollection("events", { namespace });
     expect(await evictPod(client, { ...request, pod }, stop.signal)).toEqual({ kind: "repeated" });
     expect(await evictPod(client, { ...request, pod: predecessor }, stop.signal)).toEqual({
       kind: "changed",
+    });
+  });
+
+  test("removes evictions from the record once the set moves on or is deleted", async () => {
+    const recordedSets = async () =>
+      Object.keys(parseRecord(await cluster.client.get("leases", recoverLease))).map(
+        (key) => key.split("/")[1],
+      );
+    const prune = () => pruneRecord(client, () => undefined, stop.signal);
+    for (const name of ["moved", "deleted", "waiting"]) {
+      await createStuck(name, { [unstick]: "never" });
+      const [set, [, , pod]] = [await cluster.get(name), await cluster.pods(name)];
+      if (!pod) throw new Error("the set has no third pod");
+      const gone = { ...pod, metadata: { ...pod.metadata, uid: "another" } };
+      await evictPod(client, { set, pod: gone, reason: "Test", because: "", now: Date.now() }, stop.signal);
+    }
+    await prune();
+    expect(await recordedSets()).toEqual(expect.arrayContaining(["moved", "deleted", "waiting"]));
+    await cluster.client.delete("statefulsets", { namespace, name: "deleted" });
+    const { updateRevision } = (await cluster.get("moved")).status ?? {};
+    await cluster.setImage("moved", "web:3");
+    await expect
+      .poll(async () => (await cluster.get("moved")).status?.updateRevision)
+      .not.toBe(updateRevision);
+    await prune();
+    expect(await recordedSets()).toContain("waiting");
+    expect(await recordedSets()).not.toContain("moved");
+    expect(await recordedSets()).not.toContain("deleted");
+  });
+
+  test("evicts for a user without access to the lease, and says that the record expires", async () => {
+    await createStuck("developed", { [unstick]: "never" });
+    await cluster.client.create("rolebindings", {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: { name: "developer", namespace },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "developer" }],
+    });
+    const access = {
+      ...(await loadKubeconfig(cluster.server.kubeconfig)),
+      impersonation: { user: "developer" },
+    };
+    const developer = createClient({ transport: createHttpTransport({ access }) });
+    onTestFinished(() => developer.close());
+    const evict = async () => {
+      const [set, [, , pod]] = [await cluster.get("developed"), await cluster.pods("developed")];
+      if (!pod) throw new Error("the set has no third pod");
+      return evictPod(developer, { set, pod, reason: "Test", because: "", now: Date.now() }, stop.signal);
+    };
+    await expect.poll(evict).toMatchObject({
+      kind: "evicted",
+      recordProblem: expect.stringContaining('leases.coordination.k8s.io "kindling-recover" is forbidden'),
     });
   });
 });

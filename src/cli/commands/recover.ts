@@ -117,7 +117,14 @@ function describeStep(step: RecoveryStep, at: { readonly name: string; readonly 
     case "waiting":
       return `Waiting ${step.ms / 1_000} s for the StatefulSet's controller to replace pod ${step.pod.metadata.name} …`;
     case "evicted":
-      return `Evicted pod ${step.pod.metadata.name}; waiting for its replacement …`;
+      return [
+        ...(step.recordProblem
+          ? [
+              `Only an event records this eviction, which expires (after an hour by default): ${step.recordProblem}`,
+            ]
+          : []),
+        `Evicted pod ${step.pod.metadata.name}; waiting for its replacement …`,
+      ].join("\n");
     case "failed":
       return `Not recovered: ${step.message}`;
     case "recovered":

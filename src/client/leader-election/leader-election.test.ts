@@ -49,6 +49,9 @@ function createLeaseServer() {
     holder: () => lease?.spec?.holderIdentity,
     write: (spec: Lease["spec"]) =>
       store({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: {}, spec }),
+    annotate: (note: string) =>
+      lease && store({ ...lease, metadata: { ...lease.metadata, annotations: { note } } }),
+    annotation: () => lease?.metadata.annotations?.note,
     become: (next: typeof state) => {
       state = next;
     },
@@ -143,11 +146,24 @@ describe("runWhileLeader", () => {
     const { log, stop } = startCandidate(server, "a");
     await clock.advance(1_000);
     server.write({ holderIdentity: "b", leaseDurationSeconds: 15, renewTime: "x" });
-    // The first renewal conflicts, the next one reads the new holder.
-    await clock.advance(3_000);
-    expect(log).toEqual(["0 leads", "4000 stopped"]);
+    // The first renewal conflicts and reads the new holder.
+    await clock.advance(1_000);
+    expect(log).toEqual(["0 leads", "2000 stopped"]);
     await stop();
     expect(server.holder()).toBe("b");
+  });
+
+  test("keeps a lease that is annotated before each renewal, with its annotations", async () => {
+    const server = createLeaseServer();
+    const { log, stop } = startCandidate(server, "a");
+    for (let second = 0; second < 30; second++) {
+      server.annotate(String(second));
+      await clock.advance(1_000);
+    }
+    expect(log).toEqual(["0 leads"]);
+    expect(server.annotation()).toBe("29");
+    await stop();
+    expect(server.annotation()).toBe("29");
   });
 
   test("lets one of many candidates lead, and the next one after it", async () => {

@@ -4,6 +4,7 @@ import { withDeadline } from "../../lib/abort.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Client } from "../api/client.ts";
+import { isConflict } from "../transport/status-errors.ts";
 import { decideLease, type Observation, observeLease, readLease, releasedSpec } from "./decide-lease.ts";
 
 export interface LeaderElectionOptions {
@@ -134,10 +135,21 @@ function createElection(options: LeaderElectionOptions): Election {
     return "held";
   }
 
+  /** Tries again at once if the known lease is outdated: it was annotated, and may still have this holder. */
+  async function holdOrReread(signal: AbortSignal): Promise<Attempt> {
+    const isKnown = held !== undefined;
+    try {
+      return await holdOrRenew(signal);
+    } catch (error) {
+      if (!isKnown || !isConflict(error)) throw error;
+      return holdOrRenew(signal);
+    }
+  }
+
   /** Tries once, with a timeout. */
   async function attempt(timeoutMs: number, signal: AbortSignal): Promise<Attempt> {
     try {
-      return await withDeadline({ clock, timeoutMs, signal }, holdOrRenew);
+      return await withDeadline({ clock, timeoutMs, signal }, holdOrReread);
     } catch (error) {
       const isNews = error instanceof StatusError && error.code === 403 && !isForbidden;
       isForbidden ||= isNews;
