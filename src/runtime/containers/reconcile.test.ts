@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { PodSandboxConfig } from "../../cri/generated/cri.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
@@ -49,8 +49,10 @@ test("records a missing container as exited with reason Unknown", () => {
   });
 });
 
-test("releases the other sandboxes and starts when one cannot be released", async () => {
+/** Opens the state of a runtime that has no containers, with these root file systems. */
+async function openState({ rootfsOwners = [] }: { rootfsOwners?: readonly string[] }) {
   const dataDir = await mkdtemp(join(tmpdir(), "kindling-reconcile-"));
+  onTestFinished(() => rm(dataDir, { recursive: true }));
   const released: string[] = [];
   const log: string[] = [];
   const driver: Pick<Driver, "list" | "remove"> = {
@@ -63,11 +65,15 @@ test("releases the other sandboxes and starts when one cannot be released", asyn
     list: async () => [],
     detach: async (id) => void released.push(id),
   };
+  const images: Pick<Images, "rootfsOwners" | "removeRootfs"> = {
+    rootfsOwners: () => rootfsOwners,
+    removeRootfs: async (id) => void released.push(id),
+  };
   const state = await openRuntimeState({
     dataDir,
     driver: driver as Driver,
     network: network as Network,
-    images: {} as Images,
+    images: images as Images,
     handlers: [],
     clock: createManualClock(),
     logger: createLogger({
@@ -77,6 +83,18 @@ test("releases the other sandboxes and starts when one cannot be released", asyn
     }),
     stopping: new AbortController().signal,
   });
+  return { state, released, log };
+}
+
+test("removes root file systems of containers without a record, also after one that cannot be removed", async () => {
+  const { state, released, log } = await openState({ rootfsOwners: ["stuck", "abandoned"] });
+  await reconcile(state);
+  expect(released).toEqual(["abandoned"]);
+  expect(log.join()).toMatch(/stuck.*it is busy/);
+});
+
+test("releases the other sandboxes and starts when one cannot be released", async () => {
+  const { state, released, log } = await openState({});
   for (const id of ["stuck", "other"]) {
     const config = PodSandboxConfig.fromPartial({});
     await state.sandboxes.put({ id, config, runtimeHandler: "", createdAt: 0, state: { kind: "notReady" } });
@@ -85,5 +103,4 @@ test("releases the other sandboxes and starts when one cannot be released", asyn
   expect(released).toEqual(["other"]);
   expect(log.join()).toMatch(/stuck.*it is busy/);
   expect(state.sandboxes.list()).toHaveLength(2);
-  await rm(dataDir, { recursive: true });
 });

@@ -98,11 +98,15 @@ async function checkSandbox(state: RuntimeState, sandbox: SandboxRecord): Promis
   await releaseSandbox(state, id);
 }
 
-/** Removes objects of drivers, networks and directories that have no record. */
+/** Removes objects of drivers, networks, root file systems and directories that have no record. */
 async function discardUnknown(state: RuntimeState): Promise<void> {
-  const { dataDir, driver, network, sandboxes, containers, logger } = state;
+  const { dataDir, driver, images, network, sandboxes, containers, logger } = state;
   const known = new Set([...sandboxes.list(), ...containers.list()].map(({ id }) => id));
-  const strays = new Set([...(await driver.list()), ...(await directories(join(dataDir, "containers")))]);
+  const strays = new Set([
+    ...(await driver.list()),
+    ...images.rootfsOwners(),
+    ...(await directories(join(dataDir, "containers"))),
+  ]);
   for (const id of strays) if (!known.has(id)) await discard(state, "container", id);
   for (const id of await directories(join(dataDir, "sandboxes")))
     if (!known.has(id)) await discard(state, "sandbox", id);

@@ -206,6 +206,9 @@ export async function createImages(options: ImagesOptions): Promise<LocalImages>
       const name = volume === undefined ? containerId : `${containerId}${volumeMark}${volume}`;
       return rootfs.create(name, { id: image.id, layers: stack });
     },
+    rootfsOwners: () => [
+      ...new Set(rootfs.list().map(({ containerId: name }) => name.split(volumeMark)[0] ?? name)),
+    ],
     async removeRootfs(containerId) {
       const all = rootfs.list().map(({ containerId: name }) => name);
       const volumes = all.filter((name) => name.startsWith(`${containerId}${volumeMark}`));

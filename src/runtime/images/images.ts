@@ -26,6 +26,8 @@ export interface Images {
     /** Name of an additional volume of the container; its own root when undefined. */
     volume?: string;
   }): Promise<Rootfs>;
+  /** IDs of the containers that have root file systems or volumes, also of those that an earlier daemon created. */
+  rootfsOwners(): readonly string[];
   /** Removes the container's root file system and its volumes. */
   removeRootfs(containerId: string): Promise<void>;
   /** Disk usage of the files that a container wrote to its root file system. */

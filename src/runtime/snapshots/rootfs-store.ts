@@ -57,10 +57,19 @@ export async function openRootfsStore(options: {
 
   async function release(containerId: string): Promise<void> {
     const folder = join(directory, containerId);
-    for (const point of mountPointsBelow(await readMountInfo(), folder)) {
-      await runProgram("umount", [point]).catch(() => runProgram("umount", ["-l", point]));
+    for (let attempt = 1; ; attempt++) {
+      for (const point of mountPointsBelow(await readMountInfo(), folder)) {
+        await runProgram("umount", [point]).catch(() => runProgram("umount", ["-l", point]));
+      }
+      try {
+        await rm(folder, { recursive: true, force: true });
+        return;
+      } catch (error) {
+        // A `mount` of a daemon that was killed can succeed after its mount points were listed.
+        const isMounted = error instanceof Error && "code" in error && error.code === "EBUSY";
+        if (!isMounted || attempt === 3) throw error;
+      }
     }
-    await rm(folder, { recursive: true, force: true });
   }
 
   async function create(
