@@ -15,7 +15,7 @@ async function ended(run: KindlingRun) {
 
 test("3541-12 kindling rollout status follows an EnforcedRollingUpdate in plain lines and exits with 0", async () => {
   await cluster.create("live", { spec: enforced });
-  const run = await status("statefulset/live", "--timeout", "60s");
+  const run = await status("statefulset/live", "--timeout", "4m");
   const { code, stdout, stderr } = await ended(run);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const lines = stdout.trimEnd().split("\n");
@@ -58,7 +58,7 @@ test("--watch=false prints the state once; --timeout ends the wait; a missing wo
 test("a Deployment is followed as by kubectl rollout status", async () => {
   const pod = { nodeName: cluster.node.name };
   await cluster.client.create("deployments", makeDeployment("side", { replicas: 2, pod }));
-  const { code, stdout } = await ended(await status("deployment/side", "--timeout", "60s"));
+  const { code, stdout } = await ended(await status("deployment/side", "--timeout", "4m"));
   expect(code).toBe(0);
   expect(stdout).toMatch(/(^|\n)deployment "side" successfully rolled out\n$/);
 });

@@ -18,9 +18,7 @@ describeWithTool("busybox", "a pod on our runtime", () => {
       return items.filter((sandbox) => sandbox.metadata?.uid === metadata.uid);
     };
 
-    test("is not in a crash loop because its sandbox was lost, however often", {
-      timeout: 60_000,
-    }, async () => {
+    test("is not in a crash loop because its sandbox was lost, however often", async () => {
       const { node, runtime } = host;
       await node.run("web", { containers, terminationGracePeriodSeconds: 0 });
       let pod = await node.until("web", isReady);
@@ -40,9 +38,7 @@ describeWithTool("busybox", "a pod on our runtime", () => {
       expect(items.map(({ reason }) => reason)).not.toContain("BackOff");
     });
 
-    test("ends within its own grace period in a node shutdown, which is longer", {
-      timeout: 60_000,
-    }, async () => {
+    test("ends within its own grace period in a node shutdown, which is longer", async () => {
       const { node } = host;
       await node.run("short", {
         containers: [shell("trap '' TERM; while :; do sleep 0.1; done")],

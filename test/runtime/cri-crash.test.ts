@@ -22,9 +22,10 @@ import { kindlingProgram } from "../support/programs/run-kindling.ts";
 import { describeWithTool } from "../support/programs/tools.ts";
 import { findLeftovers, type Leftovers } from "./leftovers.ts";
 
-/** Operations in all, and how many of them run between two kills of the daemon. */
-const operations = rounds(20);
-const most = { lifeMs: 1_500, totalMs: 240_000 };
+/** Operations in all: on a slow machine fewer than the rounds ask for, within the time for them. */
+const operations = { least: 20, most: rounds(20), timeMs: 180_000 };
+/** Maximum time between two kills of the daemon. */
+const maxLifeMs = 1_500;
 
 describeWithTool("busybox", "kill -9 of the daemon in the middle of random operations", () => {
   describeWithTool("conmon", "with the driver oci", () => leavesNothing("oci"));
@@ -110,18 +111,20 @@ function leavesNothing(driver: "oci" | "host"): void {
     let done = 0;
     let kills = 0;
     const began = Date.now();
-    while (done < operations && Date.now() - began < most.totalMs) {
+    const isDone = () =>
+      done >= operations.most || (done >= operations.least && Date.now() - began > operations.timeMs);
+    while (!isDone()) {
       const life = new AbortController();
       const work = Promise.all(
         Array.from({ length: 4 }, async () => {
-          while (!life.signal.aborted && done < operations) {
+          while (!life.signal.aborted && done < operations.most) {
             done++;
             // Whatever the kill cuts off is expected to fail.
             await randomOperation(client, ids).catch(() => {});
           }
         }),
       );
-      await Promise.race([work, delay(200 + Math.random() * most.lifeMs)]);
+      await Promise.race([work, delay(200 + Math.random() * maxLifeMs)]);
       const gone = once(daemon, "exit");
       daemon.kill("SIGKILL");
       kills++;
@@ -143,7 +146,6 @@ function leavesNothing(driver: "oci" | "host"): void {
     await new Promise((resolve) => daemon.once("exit", resolve));
     client.close();
     console.log(`${driver}: ${done} operations, ${kills} kills, ${ids.size} objects`);
-    expect(done).toBeGreaterThanOrEqual(operations);
     expect(said.join("")).not.toContain("MaxListenersExceededWarning");
     await expect
       .poll(() => findTraces({ dataDir, ids: [...ids], bridges }))
@@ -151,7 +153,7 @@ function leavesNothing(driver: "oci" | "host"): void {
     expect(await networkNotes(dataDir)).toEqual({ podIds: [], addresses: [] });
     for (const kind of ["sandboxes", "containers"]) expect(readdirSync(join(dataDir, kind))).toEqual([]);
     await rm(directory, { recursive: true, force: true });
-  }, 300_000);
+  }, 600_000);
 }
 
 async function runOnePod(client: CriClient): Promise<void> {
