@@ -101,6 +101,29 @@ describe("an EndpointSlice", () => {
     expect(slice?.endpoints?.[0]?.conditions).toEqual({ ready, serving, terminating });
   });
 
+  const zone = { forZones: [{ name: "here" }] };
+  test.each<[string, Pod, Record<string, string>, object | undefined]>([
+    ["PreferClose", makePod("a"), {}, zone],
+    ["PreferSameZone", makePod("a"), {}, zone],
+    ["PreferSameNode", makePod("a"), {}, { ...zone, forNodes: [{ name: "node-1" }] }],
+    ["PreferSameZone", makePod("a", { ready: false }), {}, undefined],
+    ["PreferSameZone", makePod("a"), { "service.kubernetes.io/topology-mode": "Auto" }, undefined],
+    ["PreferSameZone", makePod("a"), { "service.kubernetes.io/topology-mode": "Disabled" }, zone],
+  ])("has hints for trafficDistribution %s (case %#)", (trafficDistribution, pod, annotations, hints) => {
+    const service = makeService({ trafficDistribution }, { annotations });
+    const slices = carryOut(decide(service, [pod]));
+    expect(slices[0]?.endpoints?.[0]?.hints).toEqual(hints);
+    expect(counts(decide(service, [pod], slices))).toEqual(nothing);
+    const [changed] = decide(makeService(), [pod], slices).update;
+    expect(changed?.endpoints?.map((endpoint) => endpoint.hints)).toEqual(hints && [undefined]);
+  });
+
+  test("has hints for the node alone if the node has no zone", () => {
+    const facts = { service: makeService({ trafficDistribution: "PreferSameNode" }), pods: [makePod("a")] };
+    const { create } = decideSlices({ ...facts, node: () => ({ ...node, metadata: {} }) }, []);
+    expect(create[0]?.endpoints?.[0]?.hints).toEqual({ forNodes: [{ name: "node-1" }] });
+  });
+
   test("is created for each address family of the service only", () => {
     const dual = makeService({ ipFamilies: ["IPv4", "IPv6"] });
     const pod = makePod("a", { ips: ["10.0.0.1", "fd00::1"] });
@@ -196,13 +219,10 @@ describe("EndpointSlices", () => {
     expect(counts(decide(service, pods(2), slices))).toEqual({ create: 1, update: 0, remove: 1 });
   });
 
-  test("are not written because of hints and other fields that this controller does not manage", () => {
+  test("are not written because of fields that this controller does not manage", () => {
     const slices = carryOut(decide(service, pods(1))).map((slice) => ({
       ...slice,
-      endpoints: slice.endpoints?.map((endpoint) => ({
-        ...endpoint,
-        hints: { forZones: [{ name: "here" }] },
-      })),
+      endpoints: slice.endpoints?.map((endpoint) => ({ ...endpoint, deprecatedTopology: { rack: "1" } })),
     }));
     expect(counts(decide(service, pods(1), slices))).toEqual(nothing);
   });

@@ -227,9 +227,9 @@ function isUnchanged({ slice, endpoints }: Draft, labels: Readonly<Record<string
 }
 
 /** Fields that this controller manages; others are ignored in comparisons. */
-function compared({ addresses, conditions, hostname, nodeName, zone, targetRef }: Endpoint) {
+function compared({ addresses, conditions, hostname, nodeName, zone, hints, targetRef }: Endpoint) {
   const { kind, namespace, name, uid } = targetRef ?? {};
-  return { addresses, conditions, hostname, nodeName, zone, kind, namespace, name, uid };
+  return { addresses, conditions, hostname, nodeName, zone, hints, kind, namespace, name, uid };
 }
 
 /** Takes the fullest slice with capacity for `count` more endpoints. */

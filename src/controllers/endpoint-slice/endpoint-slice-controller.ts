@@ -11,6 +11,7 @@ import {
   type SlicePlan,
   serviceNameLabel,
 } from "./decide-slices.ts";
+import { createTriggerTimes, withTriggerTime } from "./trigger-times.ts";
 
 /** Runs the EndpointSlice controller until the signal aborts. */
 export async function runEndpointSliceController(
@@ -23,6 +24,7 @@ export async function runEndpointSliceController(
   const nodes = informers.of("nodes");
   const slices = informers.of("endpointslices");
   const written = createWrittenSlices();
+  const triggers = createTriggerTimes();
 
   function slicesOf(service: Service): EndpointSlice[] {
     return slices
@@ -33,13 +35,15 @@ export async function runEndpointSliceController(
       );
   }
 
-  async function carryOut(service: Service, plan: SlicePlan): Promise<void> {
+  async function carryOut(service: Service, plan: SlicePlan, triggeredAt: string | undefined): Promise<void> {
     const key = keyOf(service);
     for (const slice of service.metadata.deletionTimestamp ? [] : plan.create) {
-      written.recordWrite(key, await client.create("endpointslices", slice, { signal }), clock.now());
+      const next = withTriggerTime(slice, triggeredAt);
+      written.recordWrite(key, await client.create("endpointslices", next, { signal }), clock.now());
     }
     for (const slice of plan.update) {
-      written.recordWrite(key, await client.update("endpointslices", slice, { signal }), clock.now());
+      const next = withTriggerTime(slice, triggeredAt);
+      written.recordWrite(key, await client.update("endpointslices", next, { signal }), clock.now());
     }
     for (const slice of plan.remove) {
       const { namespace, name = "", uid } = slice.metadata;
@@ -51,13 +55,16 @@ export async function runEndpointSliceController(
   async function reconcile(key: string): Promise<Reconciled> {
     const service = services.get(key);
     // The garbage collector deletes the slices of a deleted service.
-    if (!service || !selectsPods(service)) return undefined;
+    if (!service || !selectsPods(service)) {
+      triggers.forget(key);
+      return undefined;
+    }
     const current = slicesOf(service).filter(({ metadata }) => !metadata.deletionTimestamp);
     if (written.isStale(key, slicesOf(service), clock.now())) return { requeueAfterMs: staleTimeoutMs };
     const facts = { service, pods: podsOf(informers, service), node: nodes.get };
     const plan = decideSlices(facts, current);
     try {
-      await carryOut(service, plan);
+      await carryOut(service, plan, triggers.observe(service, facts.pods));
     } catch (error) {
       // The plan was based on a stale cache; the change that caused this requeues the service.
       if (isNamespaceTerminating(error) || isConflict(error) || isNotFound(error)) return undefined;

@@ -73,16 +73,38 @@ function toEndpoint({
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating);
   const hostname = hostnameIn(pod, service);
   const zone = node?.metadata.labels?.[zoneLabel];
+  const { nodeName } = pod.spec ?? {};
+  const hints = ready ? hintsFor(service, { nodeName, zone }) : undefined;
   const { namespace, name, uid } = pod.metadata;
   return {
     addresses,
     conditions: { ready, serving, terminating },
     ...(hostname && { hostname }),
     targetRef: { kind: "Pod", namespace, name, uid },
-    ...(pod.spec?.nodeName && { nodeName: pod.spec.nodeName }),
+    ...(nodeName && { nodeName }),
     ...(zone && { zone }),
+    ...(hints && { hints }),
   };
 }
+
+/** Hints with which `trafficDistribution` keeps traffic in the zone or on the node of the endpoint. */
+function hintsFor(
+  { metadata: { annotations = {} }, spec }: Service,
+  { nodeName, zone }: { readonly nodeName: string | undefined; readonly zone: string | undefined },
+): Endpoint["hints"] {
+  // As upstream, this annotation takes precedence. Its hints need several zones.
+  const mode = annotations[deprecatedTopologyModeAnnotation] ?? annotations[topologyModeAnnotation];
+  if (!spec?.trafficDistribution || mode === "Auto" || mode === "auto") return undefined;
+  const forNode = spec.trafficDistribution === "PreferSameNode" && nodeName;
+  if (!zone && !forNode) return undefined;
+  return {
+    ...(zone && { forZones: [{ name: zone }] }),
+    ...(forNode && { forNodes: [{ name: forNode }] }),
+  };
+}
+
+const topologyModeAnnotation = "service.kubernetes.io/topology-mode";
+const deprecatedTopologyModeAnnotation = "service.kubernetes.io/topology-aware-hints";
 
 export function endpointKey({ addresses, targetRef }: Endpoint): string {
   return `${targetRef?.uid} ${addresses.join()}`;
