@@ -25,6 +25,12 @@ export const configurationFields = [
     meaning: "Serve logs, exec, attach, pods and metrics over HTTPS.",
   },
   {
+    name: "enableSystemLogHandler",
+    type: "boolean",
+    default: true,
+    meaning: "Serve the node's /var/log at /logs/ to users with get on nodes/log.",
+  },
+  {
     name: "address",
     type: "string",
     default: "0.0.0.0",

@@ -10,6 +10,7 @@ import { readSettings, type Taint } from "./read-settings.ts";
 /** Validated configuration of a kubelet with all defaults applied. configuration-fields.ts documents the fields. */
 export interface KubeletConfiguration {
   readonly enableServer: boolean;
+  readonly enableSystemLogHandler: boolean;
   readonly address: string;
   readonly port: number;
   /** Paths; empty if not set. */

@@ -36,6 +36,7 @@ function readServer(reader: FieldReader, at: FieldErrors) {
     at.required("tlsCertFile", "tlsPrivateKeyFile requires a certificate");
   return {
     enableServer: reader.flag("enableServer"),
+    enableSystemLogHandler: reader.flag("enableSystemLogHandler"),
     address,
     port: reader.integer("port", { min: 0, max: 65_535 }),
     tlsCertFile,

@@ -4,12 +4,15 @@ import { type Metrics, metricsContentType } from "../../lib/metrics/metrics.ts";
 import { handlePullProgress, type PullProgressDeps } from "../../node-agent/publish/pull-endpoint.ts";
 import { runCommand } from "./exec-and-attach.ts";
 import { type ContainerLogDeps, openContainerLog } from "./log/container-log.ts";
+import { handleSystemLogs } from "./log/system-logs.ts";
 import { listRunningPods, podList } from "./served-pods.ts";
 import { listStartupProbes, type StartupProbesDeps } from "./starting-pods.ts";
 
 export interface RequestHandlerDeps extends ContainerLogDeps, StartupProbesDeps {
   readonly progress: PullProgressDeps["progress"];
   readonly metrics: Pick<Metrics, "text">;
+  /** Directory of the node's logs, served at `/logs/`. Undefined if the configuration disables it. */
+  readonly systemLogs: string | undefined;
   readonly health: Readonly<Record<string, HealthCheck>>;
   /** Returns the kubelet's configuration. */
   config(): unknown;
@@ -50,6 +53,13 @@ const routes: Readonly<Record<string, Route>> = {
       if (path.segments.length !== 4) throw notFound();
       const log = await openContainerLog(deps, path, signal);
       await sendStream(response, log, { type: "text/plain", signal });
+    },
+  },
+  logs: {
+    method: "GET",
+    handle({ systemLogs }, exchange) {
+      if (systemLogs === undefined) throw new HttpError(405, "logs endpoint is disabled.");
+      return handleSystemLogs({ systemLogs }, exchange);
     },
   },
   imagePullProgress: { method: "GET", handle: handlePullProgress },

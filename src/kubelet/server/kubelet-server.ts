@@ -48,6 +48,7 @@ export interface KubeletServerOptions {
   readonly progress: Pick<ImagePuller, "progress" | "followProgress">;
   readonly probes: StartupProbesDeps["probes"];
   readonly metrics: RequestHandlerDeps["metrics"];
+  readonly systemLogs: RequestHandlerDeps["systemLogs"];
   /** Health checks by name, in addition to `ping` and `log`. Upstream's name for the kubelet's own is `syncloop`. */
   readonly health: Readonly<Record<string, HealthCheck>>;
   config(): unknown;
@@ -166,6 +167,9 @@ export interface ServeNodeOptions
   readonly logsDirectory: string;
 }
 
+/** Directory that `/logs/` serves, as upstream. */
+const nodeLogDirectory = "/var/log";
+
 /** Starts the kubelet's server as configured. Undefined if the configuration disables it. */
 export async function serveNode(options: ServeNodeOptions): Promise<KubeletServer | undefined> {
   const { config, logsDirectory } = options;
@@ -183,6 +187,7 @@ export async function serveNode(options: ServeNodeOptions): Promise<KubeletServe
     authentication: { anonymous: authentication.anonymous.enabled, webhook: authentication.webhook.enabled },
     authorization,
     pods: servedPods(options),
+    systemLogs: config.enableSystemLogHandler ? nodeLogDirectory : undefined,
     logs: { root: logsDirectory, directoryName: (pod) => basename(podLogDirectory(logsDirectory, pod)) },
     config: () => config,
   });

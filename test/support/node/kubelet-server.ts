@@ -42,7 +42,9 @@ export interface KubeletServerFixture {
   close(): Promise<void>;
 }
 
-type Overrides = Partial<Pick<KubeletServerOptions, "authentication" | "authorization" | "health">> & {
+type Overrides = Partial<
+  Pick<KubeletServerOptions, "authentication" | "authorization" | "health" | "systemLogs">
+> & {
   readonly cri?: Pick<CriClient, "runtime">;
   readonly logsDir?: string;
 };
@@ -90,6 +92,7 @@ export async function startKubeletFixture(overrides: Overrides = {}): Promise<Ku
     },
     metrics,
     health: {},
+    systemLogs: undefined,
     config: () => ({ maxPods: 110 }),
     clock: systemClock,
     logger: createLogger({
