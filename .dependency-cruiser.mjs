@@ -56,7 +56,7 @@ const mayImport = {
 // included. The root of a folder holds its composition file and comes last, unless "." says where it stands.
 const subfolderOrder = {
   lib: [".", "process", "nftables", "fs", "image", "metrics", "http", "cgroup", "x509"],
-  api: ["generated", "meta", "schema", "patch", "pod", "custom", "kinds"],
+  api: ["generated", "meta", "schema", "cel", "patch", "pod", "custom", "kinds"],
   store: [".", "contract", "local", "lmdb", "etcd"],
   apiserver: [
     "limits",

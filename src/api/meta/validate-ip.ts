@@ -49,7 +49,8 @@ export function cidrProblems(value: string): readonly string[] {
   }
   if (isMappedIPv4(address)) return ["must not have an IPv4-mapped IPv6 address"];
   const beyond = BigInt(max - length);
-  if (toBits(address) & ((1n << beyond) - 1n)) return ["must not have bits set beyond the prefix length"];
+  if (addressBits(address) & ((1n << beyond) - 1n))
+    return ["must not have bits set beyond the prefix length"];
   return [];
 }
 
@@ -58,7 +59,7 @@ export function isStrictSubset(part: string, whole: string): boolean {
   const [inner, outer] = [splitCidr(part), splitCidr(whole)];
   if (ipFamilyOf(inner.address) !== ipFamilyOf(outer.address) || inner.length <= outer.length) return false;
   const beyond = BigInt(outer.max - outer.length);
-  return toBits(inner.address) >> beyond === toBits(outer.address) >> beyond;
+  return addressBits(inner.address) >> beyond === addressBits(outer.address) >> beyond;
 }
 
 function splitCidr(value: string): { address: string; length: number; max: number } {
@@ -86,7 +87,8 @@ function isMappedIPv4(address: string): boolean {
   return groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
 }
 
-function toBits(address: string): bigint {
+/** The address as a number of 32 or 128 bits. It must be valid. */
+export function addressBits(address: string): bigint {
   if (isIPv4(address)) {
     return address.split(".").reduce((bits, octet) => (bits << 8n) | BigInt(octet), 0n);
   }
