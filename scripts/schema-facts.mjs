@@ -61,6 +61,12 @@ export const pointerFields = table(`
   apps.v1.StatefulSetStatus: availableReplicas collisionCount
   authentication.v1.TokenRequestSpec: audiences expirationSeconds
   authentication.v1.TokenRequestStatus: token
+  batch.v1.CronJobSpec: failedJobsHistoryLimit startingDeadlineSeconds successfulJobsHistoryLimit suspend timeZone
+  batch.v1.JobSpec: activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode completions managedBy manualSelector
+  batch.v1.JobSpec: maxFailedIndexes parallelism podReplacementPolicy suspend ttlSecondsAfterFinished
+  batch.v1.JobStatus: failedIndexes ready terminating
+  batch.v1.PodFailurePolicyOnExitCodesRequirement: containerName
+  batch.v1.SuccessPolicyRule: succeededCount succeededIndexes
   coordination.v1.LeaseSpec: holderIdentity leaseDurationSeconds leaseTransitions preferredHolder strategy
   core.v1.AppArmorProfile: localhostProfile
   core.v1.AzureDiskVolumeSource: cachingMode fsType kind readOnly
@@ -165,6 +171,8 @@ export const valueFields = table(`
   apps.v1.StatefulSetSpec: template updateStrategy
   authentication.v1.SelfSubjectReviewStatus: userInfo
   authentication.v1.TokenReviewStatus: user
+  batch.v1.CronJobSpec: jobTemplate
+  batch.v1.JobSpec: template
   core.v1.Binding: target
   core.v1.Container: resources
   core.v1.ContainerStatus: lastState state

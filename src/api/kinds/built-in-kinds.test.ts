@@ -9,6 +9,7 @@ import { builtInKinds } from "./built-in-kinds.ts";
 const context = { features: defaultFeatures, now: Date.parse("2026-01-02T03:04:05Z") };
 const selector = { matchLabels: { app: "a" } };
 const template = { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "a", image: "a" }] } };
+const jobTemplate = { spec: { ...template.spec, restartPolicy: "Never" } };
 const claimSpec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
 const roleRef = { kind: "ClusterRole", name: "view" };
 
@@ -31,6 +32,8 @@ const smallest: Record<string, object> = {
   "apps/v1/Deployment": { spec: { selector, template } },
   "apps/v1/ReplicaSet": { spec: { selector, template } },
   "apps/v1/ControllerRevision": { revision: 1, data: { spec: {} } },
+  "batch/v1/Job": { spec: { template: jobTemplate } },
+  "batch/v1/CronJob": { spec: { schedule: "* * * * *", jobTemplate: { spec: { template: jobTemplate } } } },
   "coordination.k8s.io/v1/Lease": { spec: { holderIdentity: "a", leaseDurationSeconds: 40 } },
   "discovery.k8s.io/v1/EndpointSlice": {
     addressType: "IPv4",

@@ -3,6 +3,8 @@ import { controllerRevisionKind } from "./apps/controller-revision/kind.ts";
 import { deploymentKind } from "./apps/deployment/kind.ts";
 import { replicaSetKind } from "./apps/replica-set/kind.ts";
 import { statefulSetKind } from "./apps/stateful-set/kind.ts";
+import { cronJobKind } from "./batch/cron-job/kind.ts";
+import { jobKind } from "./batch/job/kind.ts";
 import { leaseKind } from "./coordination/lease/kind.ts";
 import { configMapKind } from "./core/config-map/kind.ts";
 import { endpointsKind } from "./core/endpoints/kind.ts";
@@ -49,6 +51,8 @@ export const builtInKinds: readonly KindDefinition[] = [
   deploymentKind,
   replicaSetKind,
   controllerRevisionKind,
+  jobKind,
+  cronJobKind,
   leaseKind,
   endpointSliceKind,
   newEventKind,

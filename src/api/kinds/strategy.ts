@@ -54,6 +54,8 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   readonly allowCreateOnUpdate?: boolean;
   /** Fields beside the spec that an update of `/status` does not write. Default: none. */
   readonly resetByStatusUpdate?: FieldSet;
+  /** Warning for a delete without a propagation policy, which orphans dependents. Default: it deletes them. */
+  readonly orphanWarning?: string;
   /** True when the response to a delete is the deleted object instead of a Status. Default: false. */
   readonly returnsDeletedObject?: boolean;
 }

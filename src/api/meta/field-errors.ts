@@ -44,6 +44,15 @@ export class FieldErrors {
     this.add(field, (path) => invalid(path, value, detail));
   }
 
+  /** As `invalid`, for a value that the message does not show. */
+  invalidWithoutValue(field: string, detail: string): void {
+    this.add(field, (path) => ({
+      type: "FieldValueInvalid",
+      field: path,
+      message: `Invalid value: ${detail}`,
+    }));
+  }
+
   /** As `invalid`, for a value of the wrong type. */
   typeInvalid(field: string, value: unknown, detail: string): void {
     this.add(field, (path) => ({ ...invalid(path, value, detail), type: "FieldValueTypeInvalid" }));

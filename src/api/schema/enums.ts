@@ -10,6 +10,19 @@ export const enums: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "apps.v1.StatefulSetUpdateStrategy": {
     type: "EnforcedRollingUpdate,OnDelete,RollingUpdate",
   },
+  "batch.v1.CronJobSpec": {
+    concurrencyPolicy: "Allow,Forbid,Replace",
+  },
+  "batch.v1.JobSpec": {
+    completionMode: "Indexed,NonIndexed",
+    podReplacementPolicy: "Failed,TerminatingOrFailed",
+  },
+  "batch.v1.PodFailurePolicyOnExitCodesRequirement": {
+    operator: "In,NotIn",
+  },
+  "batch.v1.PodFailurePolicyRule": {
+    action: "Count,FailIndex,FailJob,Ignore",
+  },
   "core.v1.AppArmorProfile": {
     type: "Localhost,RuntimeDefault,Unconfined",
   },

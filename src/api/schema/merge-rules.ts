@@ -41,6 +41,11 @@ export const mergeRules: Readonly<Record<string, Readonly<Record<string, MergeRu
   "apps.v1.DeploymentStatus": conditions,
   "apps.v1.ReplicaSetStatus": conditions,
   "apps.v1.StatefulSetStatus": conditions,
+  "batch.v1.JobStatus": {
+    conditions: { patchStrategy: ["merge"], patchMergeKey: "type", listType: "atomic" },
+  },
+  "batch.v1.PodFailurePolicyOnExitCodesRequirement": { values: set },
+  "batch.v1.UncountedTerminatedPods": { failed: set, succeeded: set },
   "core.v1.Container": container,
   "core.v1.ContainerRestartRuleOnExitCodes": { values: set },
   "core.v1.ContainerStatus": {

@@ -23,6 +23,8 @@ export interface ObjectTypes {
   controllerrevisions: objects.ControllerRevision;
   deployments: objects.Deployment;
   replicasets: objects.ReplicaSet;
+  jobs: objects.Job;
+  cronjobs: objects.CronJob;
   poddisruptionbudgets: objects.PodDisruptionBudget;
   roles: objects.Role;
   rolebindings: objects.RoleBinding;

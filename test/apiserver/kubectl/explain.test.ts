@@ -72,6 +72,7 @@ describeKubectl("kubectl explain and discovery", (cluster) => {
       "apps/v1",
       "authentication.k8s.io/v1",
       "authorization.k8s.io/v1",
+      "batch/v1",
       "coordination.k8s.io/v1",
       "discovery.k8s.io/v1",
       "events.k8s.io/v1",

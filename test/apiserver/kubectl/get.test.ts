@@ -75,7 +75,10 @@ describeKubectl("kubectl get", (cluster, tool) => {
   test("all shows the kinds of the category", async () => {
     const kinds = (await cluster.ok("get all -o name")).match(/^[^/]+/gm);
     expect(new Set(kinds)).toEqual(
-      new Set(["pod", "service", "deployment.apps", "replicaset.apps", "statefulset.apps"]),
+      new Set([
+        ...["pod", "service", "deployment.apps", "replicaset.apps", "statefulset.apps", "job.batch"],
+        "cronjob.batch",
+      ]),
     );
   });
 

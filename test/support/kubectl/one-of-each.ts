@@ -122,6 +122,20 @@ metadata: { name: one }
 revision: 3
 data: { spec: {} }
 ---
+apiVersion: batch/v1
+kind: Job
+metadata: { name: one }
+spec:
+  template: { spec: { restartPolicy: Never, containers: [{ name: main, image: "nginx:1" }] } }
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: { name: one }
+spec:
+  schedule: "*/5 * * * *"
+  jobTemplate:
+    spec: { template: { spec: { restartPolicy: Never, containers: [{ name: main, image: "nginx:1" }] } } }
+---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: { name: one }

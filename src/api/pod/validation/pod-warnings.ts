@@ -37,16 +37,25 @@ export function podWarnings({ metadata, spec }: Pod, _context?: unknown, current
 
 /** Warnings about the pod template of a workload. */
 export function templateWarnings({ metadata, spec }: Template, current: Template | undefined): string[] {
-  const podSpec = spec?.template?.spec;
-  if (!podSpec || (current && current.metadata.generation === metadata.generation)) return [];
-  return podSpecWarnings(podSpec, spec.template?.metadata ?? {}, new FieldErrors("spec.template"));
+  if (current && current.metadata.generation === metadata.generation) return [];
+  return podTemplateWarnings(spec?.template, "spec.template");
+}
+
+/** Warnings about a pod template in the given field. */
+export function podTemplateWarnings(template: PodTemplate | undefined, field: string): string[] {
+  if (!template?.spec) return [];
+  return podSpecWarnings(template.spec, template.metadata ?? {}, new FieldErrors(field));
 }
 
 /** Warnings about the template of a workload, and about a name of the workload that is not a valid host name. */
 export function namedTemplateWarnings(next: Template, _context?: unknown, current?: Template): string[] {
+  return [...(current ? [] : workloadNameWarnings(next.metadata)), ...templateWarnings(next, current)];
+}
+
+export function workloadNameWarnings(metadata: ObjectMeta): string[] {
   const advice =
     "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended";
-  return [...(current ? [] : nameWarnings(next.metadata, advice)), ...templateWarnings(next, current)];
+  return nameWarnings(metadata, advice);
 }
 
 function nameWarnings({ name = "" }: ObjectMeta, advice: string): string[] {

@@ -56,6 +56,25 @@ authorization.v1.SubjectRulesReviewStatus: resourceRules nonResourceRules incomp
 autoscaling.v1.Scale: metadata spec status
 autoscaling.v1.ScaleSpec: replicas
 autoscaling.v1.ScaleStatus: replicas selector
+batch.v1.CronJob: metadata spec status
+batch.v1.CronJobSpec: schedule startingDeadlineSeconds concurrencyPolicy suspend jobTemplate
+  successfulJobsHistoryLimit failedJobsHistoryLimit timeZone
+batch.v1.CronJobStatus: active lastScheduleTime=4 lastSuccessfulTime
+batch.v1.Job: metadata spec status
+batch.v1.JobCondition: type status lastProbeTime lastTransitionTime reason message
+batch.v1.JobSpec: parallelism completions activeDeadlineSeconds selector manualSelector template backoffLimit
+  ttlSecondsAfterFinished completionMode suspend podFailurePolicy backoffLimitPerIndex maxFailedIndexes
+  podReplacementPolicy managedBy successPolicy
+batch.v1.JobStatus: conditions startTime completionTime active succeeded failed completedIndexes
+  uncountedTerminatedPods ready failedIndexes terminating
+batch.v1.JobTemplateSpec: metadata spec
+batch.v1.PodFailurePolicy: rules
+batch.v1.PodFailurePolicyOnExitCodesRequirement: containerName operator values
+batch.v1.PodFailurePolicyOnPodConditionsPattern: type status
+batch.v1.PodFailurePolicyRule: action onExitCodes onPodConditions
+batch.v1.SuccessPolicy: rules
+batch.v1.SuccessPolicyRule: succeededIndexes succeededCount
+batch.v1.UncountedTerminatedPods: succeeded failed
 coordination.v1.Lease: metadata spec
 coordination.v1.LeaseSpec: holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions strategy
   preferredHolder

@@ -34,6 +34,7 @@ export async function deleteObject(deps: WriteDeps, request: DeleteRequest): Pro
     const plan = decideDelete({
       object: current,
       options,
+      orphansByDefault: strategy.orphanWarning !== undefined,
       gracePeriodSeconds: strategy.gracePeriodSeconds?.(current, options) ?? 0,
       held,
       now: deps.clock.now(),
@@ -49,12 +50,14 @@ export async function deleteObject(deps: WriteDeps, request: DeleteRequest): Pro
     }
   });
   const removed = result.kind === "removed" || dryRun;
+  const isPolicyGiven = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
+  const warnings = strategy.orphanWarning && !isPolicyGiven ? [strategy.orphanWarning] : [];
   if (removed && !strategy.returnsDeletedObject) {
-    return { kind: "object", status: 200, object: successStatus(ref, result.object) };
+    return { kind: "object", status: 200, object: successStatus(ref, result.object), warnings };
   }
   // 202 for a delete that is not finished, but only for clients that use the deprecated orphanDependents.
   const status = !removed && options.orphanDependents === false ? 202 : 200;
-  return { kind: "object", status, object: result.object };
+  return { kind: "object", status, object: result.object, warnings };
 }
 
 function successStatus({ resource, name }: ObjectRef, object: CachedObject): Status {
@@ -128,6 +131,8 @@ export type DeletePlan =
 interface DeleteFacts {
   readonly object: KubeObject;
   readonly options: DeleteOptions;
+  /** Whether a delete without a propagation policy orphans dependents. Default: it deletes them. */
+  readonly orphansByDefault?: boolean;
   /** Default grace period of the kind. 0 if objects are removed immediately. */
   readonly gracePeriodSeconds: number;
   /** Whether the object is kept by something other than metadata.finalizers, such as the content of a namespace. */
@@ -138,9 +143,10 @@ interface DeleteFacts {
 const orphanFinalizer = "orphan";
 const foregroundFinalizer = "foregroundDeletion";
 
-export function decideDelete({ object, options, gracePeriodSeconds, held, now }: DeleteFacts): DeletePlan {
+export function decideDelete(facts: DeleteFacts): DeletePlan {
+  const { object, options, orphansByDefault = false, gracePeriodSeconds, held, now } = facts;
   const current = object.metadata;
-  const finalizers = finalizersAfter(current.finalizers ?? [], options);
+  const finalizers = finalizersAfter(current.finalizers ?? [], { ...options, orphansByDefault });
   const mustWait = finalizers.length > 0 || held;
   const grace = graceOf(current, gracePeriodSeconds);
 
@@ -179,8 +185,12 @@ function deletionStart({ creationTimestamp = "", ...current }: ObjectMeta): numb
   return Math.max(Date.parse(current.deletionTimestamp ?? "") - graceMs, Date.parse(creationTimestamp) || 0);
 }
 
+interface Propagation extends Pick<DeleteOptions, "orphanDependents" | "propagationPolicy"> {
+  readonly orphansByDefault: boolean;
+}
+
 /** Finalizers after the propagation policy has added or removed those of the garbage collector. */
-function finalizersAfter(finalizers: readonly string[], options: DeleteOptions): string[] {
+function finalizersAfter(finalizers: readonly string[], options: Propagation): string[] {
   const wanted = gcFinalizer(finalizers, options);
   const kept = finalizers.filter(
     (name) => (name !== orphanFinalizer && name !== foregroundFinalizer) || name === wanted,
@@ -188,7 +198,7 @@ function finalizersAfter(finalizers: readonly string[], options: DeleteOptions):
   return wanted && !kept.includes(wanted) ? [...kept, wanted] : kept;
 }
 
-function gcFinalizer(finalizers: readonly string[], options: DeleteOptions): string | undefined {
+function gcFinalizer(finalizers: readonly string[], options: Propagation): string | undefined {
   if (options.orphanDependents === true) return orphanFinalizer;
   if (options.orphanDependents === false) return undefined;
   switch (options.propagationPolicy) {
@@ -200,6 +210,9 @@ function gcFinalizer(finalizers: readonly string[], options: DeleteOptions): str
       return undefined;
     default:
       // Without a policy, finalizers that an earlier delete or the creator set are kept.
-      return finalizers.find((name) => name === orphanFinalizer || name === foregroundFinalizer);
+      return (
+        finalizers.find((name) => name === orphanFinalizer || name === foregroundFinalizer) ??
+        (options.orphansByDefault ? orphanFinalizer : undefined)
+      );
   }
 }

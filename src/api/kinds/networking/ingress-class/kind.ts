@@ -2,6 +2,7 @@ import type * as k8s from "@kubernetes/client-node";
 import { type FieldError, FieldErrors } from "../../../meta/field-errors.ts";
 import { dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems } from "../../../meta/names.ts";
 import type { IngressClass } from "../../../meta/objects.ts";
+import { validateDomainPrefixedPath } from "../../../meta/validate-path.ts";
 import { ageColumn, column, nameColumn } from "../../columns.ts";
 import { defineKind } from "../../kind-definition.ts";
 import { raiseGenerationOnSpecChange, type Strategy, startGeneration } from "../../strategy.ts";
@@ -62,30 +63,9 @@ export const ingressClassKind = defineKind<IngressClass>({
 function validate({ spec = {} }: IngressClass, at: FieldErrors): FieldError[] {
   const { controller = "", parameters } = spec;
   if (controller.length > maxControllerLength) at.tooLong("controller", maxControllerLength);
-  validateController(controller, at);
+  validateDomainPrefixedPath("controller", controller, at);
   if (parameters) validateParameters(parameters, at.child("parameters"));
   return at.errors;
-}
-
-const pathFormat = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
-
-/** A controller is named by a domain and a path: `example.com/controller`. */
-function validateController(controller: string, at: FieldErrors): void {
-  if (controller === "") {
-    at.required("controller");
-    return;
-  }
-  const slash = controller.indexOf("/");
-  const host = controller.slice(0, slash);
-  const path = controller.slice(slash + 1);
-  if (slash <= 0 || path === "") {
-    at.invalid("controller", controller, 'must be a domain-prefixed path (such as "acme.io/foo")');
-    return;
-  }
-  at.problems("controller", host, dnsSubdomainProblems(host));
-  if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)) {
-    at.invalid("controller", path, `Invalid path (regex used for validation is '${pathFormat}')`);
-  }
 }
 
 function validateParameters(reference: k8s.V1IngressClassParametersReference, at: FieldErrors): void {
