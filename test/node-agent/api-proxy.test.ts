@@ -13,23 +13,44 @@ import { makePod } from "../support/manifests/pod.ts";
 import { type KindlingRun, runKindling } from "../support/programs/run-kindling.ts";
 import { hasTool, isRoot, toolPath } from "../support/programs/tools.ts";
 import { startSlowRegistry } from "../support/registry/slow-registry.ts";
-import {
-  startUpstreamServer,
-  type UpstreamServer,
-  upstreamProgram,
-} from "../support/servers/upstream-server.ts";
+import { startTestServer } from "../support/servers/api-server.ts";
+import { startUpstreamServer, upstreamProgram } from "../support/servers/upstream-server.ts";
 
-const isThere = upstreamProgram && isRoot && hasTool("etcd") && hasTool("kubectl") && hasTool("containerd-2");
-const title = "kindling why finds a node agent through upstream's API server";
 /** Address of the node. The proxy of the API server rejects loopback addresses. */
 const address = "192.0.2.10";
 const mib = 2 ** 20;
 
-describe.runIf(isThere)(
-  isThere ? title : `${title} [needs kube-apiserver on the PATH, and containerd 2]`,
-  () => {
+interface ProxyingServer {
+  /** Kubeconfig of an administrator. */
+  readonly kubeconfig: string;
+  stop(): Promise<void>;
+}
+
+const servers: readonly [string, boolean, (folder: string) => Promise<ProxyingServer>][] = [
+  [
+    "upstream's API server",
+    upstreamProgram !== undefined && hasTool("etcd"),
+    async (folder) => {
+      const { accessOf, stop } = await startUpstreamServer(folder);
+      return { kubeconfig: await accessOf("admin", "system:masters"), stop };
+    },
+  ],
+  [
+    "this API server",
+    true,
+    async () => {
+      const { kubeconfig, close } = await startTestServer();
+      return { kubeconfig, stop: close };
+    },
+  ],
+];
+
+describe.each(servers)("kindling why finds a node agent through %s", (_name, hasServer, startServer) => {
+  const isThere = hasServer && isRoot && hasTool("kubectl") && hasTool("containerd-2");
+  const needs = isThere ? "" : " [needs root, containerd 2, kubectl, and upstream's server with etcd]";
+  describe.runIf(isThere)(`with every layer${needs}`, () => {
     const folder = temporaryFolder();
-    let upstream: UpstreamServer;
+    let server: ProxyingServer;
     let admin: string;
     let kubectl: Kubectl;
     let client: Client;
@@ -39,8 +60,8 @@ describe.runIf(isThere)(
 
     beforeAll(async () => {
       execFileSync("ip", ["addr", "add", `${address}/32`, "dev", "lo"]);
-      upstream = await startUpstreamServer(folder);
-      admin = await upstream.accessOf("admin", "system:masters");
+      server = await startServer(folder);
+      admin = server.kubeconfig;
       kubectl = createKubectl(admin);
       client = await connectCluster({ kubeconfig: admin });
       containerd = await startContainerd({ program: toolPath("containerd-2"), folder: join(folder, "c") });
@@ -68,11 +89,11 @@ describe.runIf(isThere)(
       kubelet?.close();
       await containerd?.stop();
       client?.close();
-      await upstream?.stop();
+      await server?.stop();
       execFileSync("ip", ["addr", "del", `${address}/32`, "dev", "lo"]);
     });
 
-    test("3542-14 with every layer of the image", async () => {
+    test("3542-14 reads every layer of the image", async () => {
       const registry = await startSlowRegistry({
         layerBytes: [4 * mib, 6 * mib],
         pieces: 12,
@@ -118,5 +139,5 @@ describe.runIf(isThere)(
       await pulling;
       await registry.stop();
     });
-  },
-);
+  });
+});
