@@ -27,6 +27,11 @@ test.each([
     "read tcp 10.0.0.1:43210->10.0.0.2:443: i/o timeout",
     "read tcp 10.0.0.1:<port>->10.0.0.2:443: i/o timeout",
   ],
+  [
+    'container create failed: time="2026-11-18T15:04:47Z" level=error msg="runc create failed: exec: \\"a\\": not found"\n',
+    'container create failed: runc create failed: exec: "a": not found',
+  ],
+  ["from runtime list map[runc:0x300942242540]", "from runtime list map[runc:<address>]"],
 ])("%s has no random part", (text, expected) => {
   expect(withoutRandomIds(text)).toBe(expected);
   expect(withoutRandomIds(expected)).toBe(expected);

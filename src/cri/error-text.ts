@@ -1,6 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import { isGrpcError } from "../lib/grpc-call.ts";
 import { messageOf } from "../lib/message-of.ts";
+import { unwrapLogLine } from "../lib/unwrap-log-line.ts";
 
 /** Names of gRPC codes in Go, by number. */
 const codeNames =
@@ -35,11 +36,16 @@ const randomParts: readonly (readonly [RegExp, string])[] = [
   [/(\/tmp\/[^\s"':/]*?)\d{6,}/g, "$1<id>"],
   [/(\/staging\/l-)\w{6}/g, "$1<id>"],
   [/\.\.\d{4}(?:_\d\d){5}\.\w+/g, "..<version>"],
+  // Addresses of values in Go programs: `runtime list map[runc:0xc000123456]`.
+  [/\b0x[0-9a-f]{6,16}\b/g, "<address>"],
   // Local ports of connections: `read tcp 10.0.0.1:43210->10.0.0.2:443`.
   [/:\d+->/g, ":<port>->"],
 ];
 
 /** Replaces random IDs and temporary paths, so that conditions stay the same and events are counted as one. */
 export function withoutRandomIds(text: string): string {
-  return randomParts.reduce((done, [pattern, replacement]) => done.replace(pattern, replacement), text);
+  return randomParts.reduce(
+    (done, [pattern, replacement]) => done.replace(pattern, replacement),
+    unwrapLogLine(text),
+  );
 }

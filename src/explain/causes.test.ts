@@ -13,7 +13,7 @@ const pod: Pod = {
 };
 const at = { pod, container: pod.spec?.containers[0] };
 
-/** Messages as Kindling's runtime and kubelet, containerd and CRI-O write them. */
+/** Messages of Kindling's runtime and kubelet, of containerd, and of CRI-O 1.36.3 with runc, each copied from a run. */
 const samples: readonly (Failure & { cause: string; permanent: boolean; fix: RegExp; from: string })[] = [
   {
     from: "every kubelet",
@@ -54,7 +54,7 @@ const samples: readonly (Failure & { cause: string; permanent: boolean; fix: Reg
     cause: "ImageNotFound",
     reason: "ImagePullBackOff",
     message:
-      'Back-off pulling image "web:1": ErrImagePull: initializing source docker://127.0.0.1:5000/web:1: reading manifest 1 in 127.0.0.1:5000/web: manifest unknown',
+      'Back-off pulling image "127.0.0.1:5000/web:1": ErrImagePull: unable to pull image or OCI artifact: pull image err: initializing source docker://127.0.0.1:5000/web:1: reading manifest 1 in 127.0.0.1:5000/web: manifest unknown; artifact err: image reference: get manifest from ref: create image source: reading manifest 1 in 127.0.0.1:5000/web: manifest unknown',
     failingMs: 300_000,
     permanent: true,
     fix: /push the image/,
@@ -96,11 +96,20 @@ const samples: readonly (Failure & { cause: string; permanent: boolean; fix: Reg
     fix: /check spec.imagePullSecrets/,
   },
   {
-    from: "CRI-O",
+    from: "CRI-O without credentials",
     cause: "ImagePullDenied",
     reason: "ErrImagePull",
     message:
-      "initializing source docker://quay.io/a/web:1: reading manifest 1 in quay.io/a/web: unauthorized: access to the requested resource is not authorized",
+      "unable to pull image or OCI artifact: pull image err: initializing source docker://127.0.0.1:5000/web:1: reading manifest 1 in 127.0.0.1:5000/web: unauthorized; artifact err: image reference: get manifest from ref: create image source: reading manifest 1 in 127.0.0.1:5000/web: unauthorized",
+    permanent: false,
+    fix: /check spec.imagePullSecrets/,
+  },
+  {
+    from: "CRI-O with credentials that have no access",
+    cause: "ImagePullDenied",
+    reason: "ErrImagePull",
+    message:
+      "unable to pull image or OCI artifact: pull image err: initializing source docker://127.0.0.1:5000/web:1: reading manifest 1 in 127.0.0.1:5000/web: denied; artifact err: image reference: get manifest from ref: create image source: reading manifest 1 in 127.0.0.1:5000/web: denied",
     permanent: false,
     fix: /check spec.imagePullSecrets/,
   },
@@ -126,7 +135,7 @@ const samples: readonly (Failure & { cause: string; permanent: boolean; fix: Reg
     cause: "ImagePullStalled",
     reason: "ErrImagePull",
     message:
-      'copying system image from manifest list: writing blob: storing blob to file "/var/tmp/storage1/1": happened during read: context canceled',
+      'rpc error: code = Canceled desc = unable to pull image: writing blob: storing blob to file "/var/tmp/container_images_storage1234567/1": happened during read: context canceled',
     permanent: false,
     fix: /check the registry and the network/,
   },
@@ -152,7 +161,16 @@ const samples: readonly (Failure & { cause: string; permanent: boolean; fix: Reg
     cause: "RegistryUnreachable",
     reason: "RegistryUnavailable",
     message:
-      "pinging container registry 127.0.0.1:1: Get http://127.0.0.1:1/v2/: dial tcp 127.0.0.1:1: connect: connection refused",
+      'unable to pull image: initializing source docker://127.0.0.1:1/web:1: pinging container registry 127.0.0.1:1: Get "https://127.0.0.1:1/v2/": dial tcp 127.0.0.1:1: connect: connection refused',
+    permanent: false,
+    fix: /check that node n reaches the registry/,
+  },
+  {
+    from: "CRI-O",
+    cause: "RegistryUnreachable",
+    reason: "ErrImagePull",
+    message:
+      'unable to pull image: initializing source docker://registry.invalid/web:1: pinging container registry registry.invalid: Get "https://registry.invalid/v2/": dial tcp: lookup registry.invalid on 192.0.2.53:53: no such host',
     permanent: false,
     fix: /check that node n reaches the registry/,
   },
@@ -215,7 +233,25 @@ const samples: readonly (Failure & { cause: string; permanent: boolean; fix: Reg
     fix: /^the image has no \/nothing/,
   },
   {
-    from: "CRI-O with crun",
+    from: "CRI-O with runc, from the PATH",
+    cause: "MissingBinary",
+    reason: "CreateContainerError",
+    message:
+      'container create failed: time="2026-11-18T15:04:47Z" level=error msg="runc create failed: unable to start container process: exec: \\"nothing\\": executable file not found in $PATH"\n',
+    permanent: true,
+    fix: /^the image has no nothing: correct the command/,
+  },
+  {
+    from: "CRI-O with runc, by an absolute path",
+    cause: "MissingBinary",
+    reason: "CreateContainerError",
+    message:
+      'container create failed: time="2026-11-18T15:04:47Z" level=error msg="runc create failed: unable to start container process: exec: \\"/nothing\\": stat /nothing: no such file or directory"\n',
+    permanent: true,
+    fix: /^the image has no \/nothing: correct the command/,
+  },
+  {
+    from: "CRI-O with crun, from crun's source",
     cause: "MissingBinary",
     reason: "CreateContainerError",
     message:
@@ -232,7 +268,15 @@ const samples: readonly (Failure & { cause: string; permanent: boolean; fix: Reg
     fix: /give container c a command/,
   },
   {
-    from: "containerd and CRI-O",
+    from: "CRI-O",
+    cause: "MissingCommand",
+    reason: "CreateContainerError",
+    message: "no command specified",
+    permanent: true,
+    fix: /give container c a command/,
+  },
+  {
+    from: "containerd",
     cause: "MissingCommand",
     reason: "CreateContainerError",
     message: 'failed to generate container "4f2" spec: failed to generate spec: no command specified',
@@ -240,7 +284,16 @@ const samples: readonly (Failure & { cause: string; permanent: boolean; fix: Reg
     fix: /give container c a command/,
   },
   {
-    from: "every kubelet, at start",
+    from: "CRI-O, which rejects limits below 12 MiB",
+    cause: "MemoryLimitTooLow",
+    reason: "FailedCreatePodSandBox",
+    message:
+      "Failed to create pod sandbox: pod set memory limit 1048576 too low; should be at least 12582912 bytes",
+    permanent: true,
+    fix: /^raise resources.limits.memory to at least 12Mi in a new pod$/,
+  },
+  {
+    from: "every kubelet, also with CRI-O, at start",
     cause: "OutOfMemory",
     reason: "OOMKilled",
     message: "",
@@ -267,7 +320,7 @@ const samples: readonly (Failure & { cause: string; permanent: boolean; fix: Reg
     fix: /above 16Mi$/,
   },
   {
-    from: "Kindling with runc, and CRI-O",
+    from: "Kindling with runc",
     cause: "OutOfMemory",
     reason: "CreateContainerError",
     message:
@@ -353,7 +406,7 @@ const samples: readonly (Failure & { cause: string; permanent: boolean; fix: Reg
     cause: "MissingRuntimeHandler",
     reason: "FailedCreatePodSandBox",
     message:
-      "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to find runtime handler kata from runtime list map[runc:0xc0]",
+      "Failed to create pod sandbox: failed to find runtime handler kata from runtime list map[runc:0x300942242540]",
     permanent: true,
     fix: /correct spec.runtimeClassName/,
   },

@@ -1,7 +1,15 @@
 // Clauses: 3815-4
-import type { Container, Pod } from "../api/meta/objects.ts";
-import { mayRestart } from "../api/pod/pod-containers.ts";
-import { changeImage, createObject, editObject, inCommands } from "./commands.ts";
+import { formatBytes } from "../lib/format-bytes.ts";
+import { unwrapLogLine } from "../lib/unwrap-log-line.ts";
+import {
+  createMissingObject,
+  describePod,
+  type FixContext,
+  outOfMemory,
+  raiseMemoryLimit,
+  readLog,
+} from "./cause-fixes.ts";
+import { changeImage, editObject, inCommands } from "./commands.ts";
 
 /** A failure as the kubelet reports it: a waiting or terminated container, or a pod whose sandbox cannot be created. */
 export interface Failure {
@@ -21,13 +29,6 @@ export interface Failure {
  * refers to, although the kubelet may retry.
  */
 export type Recovery = "transient" | "permanent";
-
-/** Where a fix applies. `details` are the groups of the expression that matched the message. */
-interface FixContext {
-  readonly pod: Pod;
-  readonly container: Container | undefined;
-  readonly details: readonly string[];
-}
 
 /** Row of the table of causes. */
 export interface Cause {
@@ -88,7 +89,7 @@ export const causes: readonly Cause[] = [
   },
   transient("ImagePullDenied", imageReasons, {
     message:
-      / rejects .*: (?:it needs credentials|the credentials)|pull access denied|insufficient_scope|[Uu]nauthorized|403 Forbidden|authentication required|denied: /s,
+      / rejects .*: (?:it needs credentials|the credentials)|pull access denied|insufficient_scope|[Uu]nauthorized|403 Forbidden|authentication required|: denied\b/s,
     explanation: () => "The registry denies access to the image",
     fix: (context) =>
       `check spec.imagePullSecrets of the pod and that ${context.container?.image} exists; to correct the name: ${changeImage(context)}`,
@@ -151,6 +152,13 @@ export const causes: readonly Cause[] = [
     explanation: () => "Neither the container nor its image specifies a command",
     fix: ({ container }) =>
       `give container ${container?.name} a command in a new pod: ${container?.image} has none`,
+  }),
+  permanent("MemoryLimitTooLow", [...startReasons, "FailedCreatePodSandBox"], {
+    message: /set memory limit (\d+) too low; should be at least (\d+) bytes/,
+    explanation: ({ details: [limit, minimum] }) =>
+      `The memory limit is ${formatBytes(Number(limit))}; the node's runtime requires at least ${formatBytes(Number(minimum))}`,
+    fix: ({ details: [, minimum] }) =>
+      `raise resources.limits.memory to at least ${Math.ceil(Number(minimum) / 2 ** 20)}Mi in a new pod`,
   }),
   permanent("OutOfMemory", startReasons, {
     message: /OOM-killed \(memory limit too low\?\)/,
@@ -221,10 +229,11 @@ export function setsFailingToStart(reason: string): boolean {
 
 /** Finds the cause of a failure. Undefined for a reason that no row has; such a failure counts as transient. */
 export function findCause({ reason, message, ranMs = Number.POSITIVE_INFINITY }: Failure): Cause | undefined {
+  const text = unwrapLogLine(message);
   return causes.find(
     (cause) =>
       cause.reasons.includes(reason) &&
-      (cause.message?.test(message) ?? true) &&
+      (cause.message?.test(text) ?? true) &&
       ranMs <= (cause.ranAtMostMs ?? Number.POSITIVE_INFINITY),
   );
 }
@@ -246,7 +255,7 @@ export function describeCause(
   at: Pick<FixContext, "pod" | "container">,
 ): { readonly explanation: string; readonly fix: string } {
   const cause = findCause(failure);
-  const details = cause?.message?.exec(failure.message)?.slice(1) ?? [];
+  const details = cause?.message?.exec(unwrapLogLine(failure.message))?.slice(1) ?? [];
   return {
     explanation: cause?.explanation({ ...at, details }) ?? "",
     // Details come from messages; a line break would start another fix.
@@ -265,41 +274,4 @@ function permanent(name: string, reasons: readonly string[], row: Row): Cause {
 
 function transient(name: string, reasons: readonly string[], row: Row): Cause {
   return { ...permanent(name, reasons, row), recovery: "transient" };
-}
-
-function createMissingObject({ pod, container, details: [kind = "", name = ""] }: FixContext): string {
-  return `create it: ${createObject(pod, { kind, name, key: keyOf(container, name) })}`;
-}
-
-/** Key of the ConfigMap or Secret that the container's environment refers to. */
-function keyOf(container: Container | undefined, holder: string): string {
-  const references = (container?.env ?? []).map(
-    ({ valueFrom }) => valueFrom?.configMapKeyRef ?? valueFrom?.secretKeyRef,
-  );
-  return references.find((reference) => reference?.name === holder)?.key ?? "KEY";
-}
-
-/** A container that is not restarted has no previous run. */
-function readLog({ pod, container }: FixContext): string {
-  const log = `kubectl logs ${inCommands(pod)} -c ${container?.name}`;
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  const exit = statuses.find(({ name }) => name === container?.name)?.state?.terminated;
-  const isFinal = exit && container && !mayRestart(container, pod.spec ?? { containers: [] }, exit.exitCode);
-  return isFinal ? `read its log: ${log}` : `read the log of its last run: ${log} --previous`;
-}
-
-function outOfMemory({ container }: FixContext): string {
-  const limit = container?.resources?.limits?.memory;
-  return `The container used more memory than ${limit ? `its limit of ${limit}` : "the node has"}`;
-}
-
-function raiseMemoryLimit({ container }: FixContext): string {
-  const limit = container?.resources?.limits?.memory;
-  return limit
-    ? `raise resources.limits.memory of container ${container.name} above ${limit}`
-    : `set resources.requests.memory of container ${container?.name}, so that a node with enough memory is chosen`;
-}
-
-function describePod({ pod }: Pick<FixContext, "pod">): string {
-  return `see its events: kubectl describe pod ${inCommands(pod)}`;
 }

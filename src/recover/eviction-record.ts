@@ -7,7 +7,7 @@ import { isAlreadyExists, isConflict, isNotFound } from "../client/transport/sta
 export const recoverLease = { namespace: "kube-system", name: "kindling-recover" } as const;
 
 /** Annotation of the lease with an EvictionRecord as JSON. */
-export const recordAnnotation = "kindling.dev/evictions";
+const recordAnnotation = "kindling.dev/evictions";
 
 /** Maximum size of the annotation. The API server accepts 256 KiB for all annotations of an object. */
 const maxRecordBytes = 200_000;
