@@ -29,6 +29,7 @@ export interface Given {
   advice?: PodFacts["advice"];
   node?: PodFacts["node"];
   claims?: PodFacts["claims"];
+  missing?: PodFacts["missing"];
   logs?: PodFacts["logs"];
   spec?: object;
   stage: string;
@@ -125,6 +126,7 @@ function factsOf(given: Given): PodFacts {
     advice: given.advice ?? [],
     node: given.node,
     claims: given.claims,
+    missing: given.missing,
     logs: given.logs,
     now,
   };

@@ -25,6 +25,54 @@ describe("the first stage that is not complete", () => {
       fix: /kubectl logs p -n shop -c i/,
     },
     {
+      name: "a failing init container, with the containers after it that fail or will fail",
+      initContainers: [
+        { name: "done" },
+        { name: "i" },
+        { name: "later", image: "Bad:1" },
+        { name: "fine", image: "web:1" },
+      ],
+      containers: [
+        { name: "c", image: "web:1" },
+        { name: "d", image: "web:1" },
+        { name: "e", image: "web:1" },
+      ],
+      missing: [{ kind: "secret", name: "keys", containers: ["d", "other"] }],
+      status: {
+        conditions: sandboxed,
+        initContainerStatuses: [
+          status("done", { state: { terminated: { exitCode: 0 } } }),
+          status("i", {
+            state: { waiting: { reason: "CreateContainerConfigError", message: 'configmap "a" not found' } },
+          }),
+          status("later", { state: { waiting: { reason: "PodInitializing" } } }),
+          status("fine", { state: { waiting: { reason: "PodInitializing" } } }),
+        ],
+        containerStatuses: [
+          status("c", {
+            state: { waiting: { reason: "CrashLoopBackOff", message: "back-off 10s" } },
+            lastState: { terminated: { exitCode: 1, reason: "Error" } },
+          }),
+          status("d", { state: { waiting: { reason: "PodInitializing" } } }),
+          status("e", { state: { waiting: { reason: "PodInitializing" } } }),
+        ],
+      },
+      stage: "creating",
+      because:
+        /^Container i is waiting: .*configmap "a" not found\. Container later will fail too: its image "Bad:1": .*\. Container d will fail too: secret "keys" not found\. Container c (?!.*Container (done|fine|e) )/,
+      transient: false,
+      fix: /kubectl create configmap a .*\n.*correct the name: .*later=IMAGE\n.*kubectl create secret generic keys .*\n.*kubectl logs p -n shop -c c/s,
+    },
+    {
+      name: "an init container that has not started, without the containers after it",
+      initContainers: [{ name: "i" }],
+      containers: [{ name: "c", image: "Bad:1" }],
+      status: { conditions: sandboxed, initContainerStatuses: [status("i", {})] },
+      stage: "creating",
+      because: /^Container i is about to be created\.$/,
+      transient: true,
+    },
+    {
       name: "of two containers, the one with a permanent problem",
       containers: [{ name: "c" }, { name: "d" }],
       status: {

@@ -1,7 +1,6 @@
 import { conditionOf, isTrue } from "../api/meta/object-facts.ts";
 import type { Container, ContainerStatus } from "../api/meta/objects.ts";
 import { eventTimeMs } from "../api/meta/time.ts";
-import { isSidecar } from "../api/pod/pod-resources.ts";
 import { hasEnded } from "../api/pod/pod-state.ts";
 import { describeCause, type Failure, recoveryOf } from "./causes.ts";
 import { inCommands } from "./commands.ts";
@@ -9,10 +8,12 @@ import { containerFailure } from "./container-failure.ts";
 import { findClaimProblems } from "./explain-claim.ts";
 import { explainContainer } from "./explain-container.ts";
 import { explainEnd, explainOverdue, explainTermination } from "./explain-end.ts";
+import { explainInit } from "./explain-init.ts";
 import { explainMissingNode, withNode } from "./explain-node.ts";
 import { explainScheduling } from "./explain-scheduling.ts";
 import {
   type Explanation,
+  joinExplanations,
   joinFixes,
   lastEvent,
   type PodFacts,
@@ -55,27 +56,6 @@ function hasSandbox({ pod }: PodFacts): boolean {
   return Boolean(status?.podIP) || ran.some(({ containerID }) => containerID);
 }
 
-function explainInit(facts: PodFacts): Explanation | undefined {
-  const statuses = facts.pod.status?.initContainerStatuses ?? [];
-  for (const container of facts.pod.spec?.initContainers ?? []) {
-    const status = statuses.find(({ name }) => name === container.name);
-    if (status?.state?.terminated?.exitCode === 0) continue;
-    if (isSidecar(container) && status?.started) continue;
-    if (status?.state?.running && !isSidecar(container)) {
-      return {
-        stage: "init",
-        since: status.state.running.startedAt ?? undefined,
-        because: `Init container ${container.name} is running; the other containers start when it completes.`,
-        isTransient: true,
-        resolvesWhen: "when it exits with code 0",
-        fix: `its log: kubectl logs ${inCommands(facts.pod)} -c ${container.name}`,
-      };
-    }
-    return explainContainer(facts, container, status);
-  }
-  return undefined;
-}
-
 /** Explains all failing containers, permanent failures first; without one, the first container that is not ready. */
 function explainContainers(
   facts: PodFacts,
@@ -97,17 +77,8 @@ function explainContainers(
       return [{ explanation, isFailing }];
     });
   const failing = found.filter(({ isFailing }) => isFailing).map(({ explanation }) => explanation);
-  const [first = found[0]?.explanation, ...others] = failing.toSorted(
-    (a, b) => Number(a.isTransient) - Number(b.isTransient),
-  );
-  if (!first || others.length === 0) return first;
-  const all = [first, ...others];
-  return {
-    ...first,
-    because: all.map(({ because }) => because).join(" "),
-    fix: joinFixes(all.map(({ fix }) => fix)),
-    logs: all.flatMap(({ logs = [] }) => logs),
-  };
+  const [first, ...others] = failing;
+  return first ? joinExplanations([first, ...others]) : found[0]?.explanation;
 }
 
 function explainGates({ pod }: PodFacts): Explanation | undefined {

@@ -17,6 +17,8 @@ export interface PodFacts {
   readonly node?: Existing<Node>;
   /** Claims that the pod mounts. Undefined if they were not read. */
   readonly claims?: readonly KnownClaim[];
+  /** Objects that do not exist and that containers need which have not been started. Undefined if none were read. */
+  readonly missing?: readonly MissingObject[];
   /** Last log lines of crashing containers, as far as they can be read. */
   readonly logs?: readonly ContainerLog[];
   /** What the caller has no permission to read, in the plural: `events`. */
@@ -36,6 +38,14 @@ export interface KnownClaim {
   readonly events: readonly Event[];
   /** Whether the claim's StorageClass exists. Undefined if it has none or if the class was not read. */
   readonly classExists?: boolean;
+}
+
+/** ConfigMap or Secret that does not exist. */
+export interface MissingObject {
+  readonly kind: "configmap" | "secret";
+  readonly name: string;
+  /** Names of the containers that refer to it. */
+  readonly containers: readonly string[];
 }
 
 /** Last lines of a container's log, oldest first. */
@@ -101,6 +111,19 @@ export interface Explanation {
 export function joinFixes(fixes: readonly (string | undefined)[]): string | undefined {
   const lines = fixes.flatMap((fix) => fix?.split("\n") ?? []);
   return lines.length > 0 ? [...new Set(lines)].join("\n") : undefined;
+}
+
+/** Joins the explanations of several containers, permanent problems first. */
+export function joinExplanations(explanations: readonly [Explanation, ...Explanation[]]): Explanation {
+  const all = explanations.toSorted((a, b) => Number(a.isTransient) - Number(b.isTransient));
+  const [first = explanations[0]] = all;
+  if (all.length === 1) return first;
+  return {
+    ...first,
+    because: all.map(({ because }) => because).join(" "),
+    fix: joinFixes(all.map(({ fix }) => fix)),
+    logs: all.flatMap(({ logs = [] }) => logs),
+  };
 }
 
 /** Newest event with one of these reasons. */

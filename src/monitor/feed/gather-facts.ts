@@ -9,6 +9,7 @@ import { withDeadline } from "../../lib/abort.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { readCrashLogs } from "./crash-logs.ts";
 import type { PullView } from "./feed-message.ts";
+import { findMissingConfig } from "./missing-config.ts";
 import { parseStartupProbes } from "./parse-kubelet-state.ts";
 import { createPullReader, type PulledPod, type ReadPulls } from "./pull-reader.ts";
 
@@ -32,12 +33,13 @@ export async function gatherFacts(
   const node = pod.spec?.nodeName;
   const readKubelet = (endpoint: string) =>
     node && fromKubelet(deps, `/api/v1/nodes/${node}/proxy/${endpoint}/${key.namespace}/${key.name}`, signal);
-  const [events, pulls, startup, nodeFact, claims, logs] = await Promise.all([
+  const [events, pulls, startup, nodeFact, claims, missing, logs] = await Promise.all([
     read.events({ ...key, kind: "Pod" }),
     node && withNodeDeadline(deps, signal, (limited) => readPulls(deps, { node, ...key }, limited)),
     readKubelet("startupProbes"),
     node ? read.find("nodes", { name: node }) : undefined,
     isStarted(pod) ? undefined : readClaims(read, pod),
+    findMissingConfig(client, { pod, now: clock.now() }, signal),
     withNodeDeadline(deps, signal, (limited) => readCrashLogs(client, pod, limited)),
   ]);
   const own = eventsAbout(pod.metadata.uid, events);
@@ -49,6 +51,7 @@ export async function gatherFacts(
     ...parseStartupProbes(startup),
     node: nodeFact,
     claims,
+    missing,
     logs,
     unreadable: read.unreadable(),
     now: clock.now(),
