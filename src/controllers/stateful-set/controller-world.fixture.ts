@@ -45,6 +45,8 @@ export function createWorld(shape: Shape) {
 
   function onCall(call: string, when: "before" | "after"): void {
     calls++;
+    // A process that has crashed makes no further calls, whatever its code does with the error.
+    if (crashAtCall !== undefined && calls > crashAtCall) throw new Crash();
     checker[when](call);
     if (calls === crashAtCall) throw new Crash();
   }

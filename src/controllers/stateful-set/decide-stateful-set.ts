@@ -1,5 +1,5 @@
 // Clauses: 3541-6, 3541-12
-import type { Pod } from "../../api/meta/objects.ts";
+import type { Pod, StatefulSet } from "../../api/meta/objects.ts";
 import { availableInMs, isRunningAndReady, isTerminating } from "../../api/pod/pod-state.ts";
 import { claimCorrections } from "./decide-pod-claims.ts";
 import { decideRecreate, decideReplicas, decideUpdate } from "./decide-replicas.ts";
@@ -32,7 +32,7 @@ export function decideStatefulSet(facts: StatefulSetFacts): StatefulSetPlan {
     return { phases: [], burst: false, status: counted, progress: readProgressRecord(set) };
 
   const rollout = rolloutOf(facts);
-  const recorded = withUpdateRecord(set, rollout.record);
+  const recorded = withRevisions(withUpdateRecord(set, rollout.record), facts);
   const removal = decideRecreate(rollout);
   if (removal) {
     const phases = [decideCondemnedClaims(rollout), removal].filter(({ length }) => length > 0);
@@ -62,6 +62,19 @@ export function decideStatefulSet(facts: StatefulSetFacts): StatefulSetPlan {
     progress,
     requeueAfterMs: earlier(nextChange(rollout), requeueAfterMs),
   };
+}
+
+/**
+ * A new set gets its current revision with its first record. Without it, a restarted controller would take the template
+ * of that time for the current one.
+ */
+function withRevisions(
+  recorded: StatefulSet | undefined,
+  { current, update }: StatefulSetFacts,
+): StatefulSet | undefined {
+  if (!recorded || recorded.status?.currentRevision) return recorded;
+  const revisions = { currentRevision: current.name, updateRevision: update.name };
+  return { ...recorded, status: { replicas: 0, ...recorded.status, ...revisions } };
 }
 
 /** Replaces the condition of a rollout that is not complete if it has made no progress within its deadline. */

@@ -162,6 +162,80 @@ describe("3541-10 the frontier", () => {
   });
 });
 
+describe("3541-10 a first rollout", () => {
+  const first = (wanted: number, ...ready: { start: number; replicas: number }[]) => ({
+    ...initial,
+    initialOrdinals: none,
+    frontier: 0,
+    ordinals: none,
+    firstRollout: { wanted: range(0, wanted), ready },
+  });
+  const decideFirst = (options: SetOptions, stored: Stored, pods: readonly string[]) => {
+    const { ordinals, firstRollout } = decideUpdateRecord(makeFacts(setWith(options, stored), pods));
+    return { ordinals, ready: firstRollout?.ready };
+  };
+
+  test.each<[string, SetOptions, Stored, readonly string[], object]>([
+    ["keeps Ready pods", {}, first(3), ["0 new ready"], { ordinals: none, ready: [range(0, 1)] }],
+    [
+      "keeps pods that were Ready and are lost",
+      {},
+      first(3, range(0, 2)),
+      ["0 new ready", "2 new failing"],
+      { ordinals: none, ready: [range(0, 2)] },
+    ],
+    [
+      "finishes when the last one is Ready",
+      {},
+      first(3, range(0, 2)),
+      ["2 new ready"],
+      { ordinals: range(0, 3), ready: undefined },
+    ],
+    [
+      "joins ranges",
+      {},
+      first(3, range(0, 1), range(2, 1)),
+      ["1 new ready"],
+      { ordinals: range(0, 3), ready: undefined },
+    ],
+    [
+      "had finished before a change of template and replicas",
+      { replicas: 5 },
+      { ...first(3, range(0, 2)), ...earlier },
+      ["0 old ready", "2 old ready"],
+      { ordinals: range(0, 3), ready: undefined },
+    ],
+    [
+      "had not finished before a change of template and replicas: begins again with the Ready pods",
+      { replicas: 5 },
+      { ...first(3, range(0, 2)), ...earlier },
+      ["0 old ready", "2 old failing"],
+      { ordinals: none, ready: [range(0, 1)] },
+    ],
+    [
+      "does not wait for ordinals that are no longer wanted",
+      { replicas: 2 },
+      first(3, range(0, 1)),
+      ["1 new ready"],
+      { ordinals: range(0, 2), ready: undefined },
+    ],
+    [
+      "of an earlier version finishes with its pods",
+      {},
+      { ...first(3), firstRollout: undefined },
+      ["0 new ready", "1 new ready", "2 new ready"],
+      { ordinals: range(0, 3), ready: undefined },
+    ],
+  ])("%s", (_, options, stored, pods, expected) => {
+    expect(decideFirst(options, stored, pods)).toEqual(expected);
+  });
+
+  test("stores at most 100 ranges", () => {
+    const pods = Array.from({ length: 150 }, (_, index) => `${2 * index} new ready`);
+    expect(decideFirst({ replicas: 300 }, first(300), pods).ready).toHaveLength(100);
+  });
+});
+
 describe("3541-10 a set without a usable record", () => {
   test.each<[string, Stored | undefined]>([
     ["none", undefined],
@@ -170,6 +244,10 @@ describe("3541-10 a set without a usable record", () => {
     ["another shape", { text: '{"uid":"set","frontier":"x"}' }],
     ["negative numbers", { frontier: -1 }],
     ["of another set", { uid: "copied", frontier: 0 }],
+    [
+      "a first rollout of another shape",
+      { text: JSON.stringify({ ...initial, firstRollout: { ready: 3 } }) },
+    ],
   ])("%s: is assumed to have had every ordinal", (_, stored) => {
     const pods = ["0 old ready", "1 old ready"];
     expect(decide({}, stored, pods)).toEqual({

@@ -14,6 +14,14 @@ interface OrdinalRange {
   readonly replicas: number;
 }
 
+/** FirstRollout is the progress of a set until each of its pods was Ready once. */
+interface FirstRollout {
+  /** Ordinals that the set asks for. A later change of the template may change their number too. */
+  readonly wanted: OrdinalRange;
+  /** Ordinals of pods that were Ready since the last change of the template or at that time, in ascending order. */
+  readonly ready: readonly OrdinalRange[];
+}
+
 /**
  * UpdateRecord is the progress of an EnforcedRollingUpdate that the pods alone do not show. It is stored on the set
  * before the controller acts on it, so that a restarted controller decides in the same way.
@@ -30,9 +38,14 @@ export interface UpdateRecord {
   readonly initialOrdinals: OrdinalRange;
   /** Lowest ordinal such that it and every larger initial ordinal became Ready in the update revision. */
   readonly frontier: number;
-  /** Ordinals that the set has now: none before all of its pods were Ready once. The next update begins with them. */
+  /** Ordinals that the set has now: none during its first rollout. The next update begins with them. */
   readonly ordinals: OrdinalRange;
+  /** Undefined once the first rollout is finished. */
+  readonly firstRollout?: FirstRollout;
 }
+
+/** Maximum number of ranges in a record, which bounds its size. Pods of further ones have to be Ready again. */
+const maxReadyRanges = 100;
 
 /** Returns the record for the current set and pods. */
 export function decideUpdateRecord(facts: StatefulSetFacts): UpdateRecord {
@@ -43,12 +56,15 @@ export function decideUpdateRecord(facts: StatefulSetFacts): UpdateRecord {
   const revision = { name: update.name, number: update.number };
   if (!stored || !isSameUpdate(stored, revision)) {
     const frontier = advance(facts, ordinals, endOf(ordinals));
-    return { uid, revision, initialOrdinals: ordinals, frontier, ordinals };
+    const firstRollout = ordinals.replicas === 0 ? firstRolloutOf(facts, []) : undefined;
+    return { uid, revision, initialOrdinals: ordinals, frontier, ordinals, firstRollout };
   }
   const initialOrdinals = clip(stored.initialOrdinals, desiredOrdinals(set));
   const reached = Math.min(stored.frontier, endOf(initialOrdinals));
   const frontier = advance(facts, initialOrdinals, reached);
-  return { ...stored, initialOrdinals, frontier, ordinals };
+  const firstRollout =
+    ordinals.replicas === 0 ? firstRolloutOf(facts, stored.firstRollout?.ready ?? []) : undefined;
+  return { ...stored, initialOrdinals, frontier, ordinals, firstRollout };
 }
 
 /** Whether the rollout has reached the ordinal, so that its pod gets the update revision. */
@@ -78,17 +94,55 @@ function isSameUpdate(stored: UpdateRecord, { name, number }: UpdateRecord["revi
  * A set whose first rollout never finished has no ordinals, because its current revision never worked. A set without a
  * record (from an earlier version, another strategy, or after `kubectl replace`) is assumed to have all that it asks for.
  */
-function currentOrdinals({ set, pods }: StatefulSetFacts, stored: UpdateRecord | undefined): OrdinalRange {
+function currentOrdinals(facts: StatefulSetFacts, stored: UpdateRecord | undefined): OrdinalRange {
+  const { set, pods } = facts;
   const desired = desiredOrdinals(set);
   const own = pods.filter((pod) => contains(desired, ordinalOf(pod)));
-  const known = clip(stored?.ordinals ?? (set.status?.currentRevision ? desired : none), desired);
-  if (known.replicas === 0) return own.filter(isRunningAndReady).length === desired.replicas ? desired : none;
+  const recorded = clip(stored?.ordinals ?? (set.status?.currentRevision ? desired : none), desired);
+  const known = recorded.replicas > 0 ? recorded : finishedOrdinals(facts, stored?.firstRollout);
+  if (known.replicas === 0) return none;
   let [start, end] = [known.start, endOf(known)];
   for (const pod of own) {
     start = Math.min(start, ordinalOf(pod));
     end = Math.max(end, ordinalOf(pod) + 1);
   }
   return { start, replicas: end - start };
+}
+
+/**
+ * Ordinals of a finished first rollout, else none. A controller that was stopped did not record the last Ready pods, so
+ * the rollout is judged by what it asked for then: the set may ask for more since, with another template.
+ */
+function finishedOrdinals(facts: StatefulSetFacts, first: FirstRollout | undefined): OrdinalRange {
+  const desired = desiredOrdinals(facts.set);
+  const ready = readyRanges(facts.pods, first?.ready ?? []);
+  const isReady = ({ start, replicas }: OrdinalRange) =>
+    replicas > 0 && ready.some((range) => range.start <= start && endOf(range) >= start + replicas);
+  return [desired, clip(first?.wanted ?? none, desired)].find(isReady) ?? none;
+}
+
+function firstRolloutOf({ set, pods }: StatefulSetFacts, before: readonly OrdinalRange[]): FirstRollout {
+  const wanted = desiredOrdinals(set);
+  const ready = readyRanges(pods, before)
+    .map((range) => clip(range, wanted))
+    .filter(({ replicas }) => replicas > 0);
+  return { wanted, ready: ready.slice(0, maxReadyRanges) };
+}
+
+/** Ranges of the ordinals that were Ready before or are Ready now. */
+function readyRanges(pods: readonly Pod[], before: readonly OrdinalRange[]): readonly OrdinalRange[] {
+  const now = pods.filter(isRunningAndReady).map((pod) => ({ start: ordinalOf(pod), replicas: 1 }));
+  const merged: OrdinalRange[] = [];
+  for (const range of [...before, ...now].sort((a, b) => a.start - b.start)) {
+    const last = merged.at(-1);
+    if (!last || range.start > endOf(last)) merged.push(range);
+    else
+      merged[merged.length - 1] = {
+        start: last.start,
+        replicas: Math.max(endOf(last), endOf(range)) - last.start,
+      };
+  }
+  return merged;
 }
 
 function advance({ pods, update }: StatefulSetFacts, initial: OrdinalRange, from: number): number {
@@ -137,9 +191,12 @@ function parse(text: string): unknown {
 }
 
 function isUpdateRecord(value: unknown): value is UpdateRecord {
-  const { uid, revision, initialOrdinals, frontier, ordinals } = (value ?? {}) as Partial<UpdateRecord>;
+  const record = (value ?? {}) as Partial<UpdateRecord>;
+  const { uid, revision, initialOrdinals, frontier, ordinals, firstRollout } = record;
   const numbers = [revision?.number, frontier];
-  for (const range of [initialOrdinals, ordinals]) numbers.push(range?.start, range?.replicas);
+  const first: unknown = firstRollout?.ready;
+  const ranges = firstRollout ? [firstRollout.wanted, ...(Array.isArray(first) ? first : [undefined])] : [];
+  for (const range of [initialOrdinals, ordinals, ...ranges]) numbers.push(range?.start, range?.replicas);
   return (
     typeof uid === "string" &&
     typeof revision?.name === "string" &&
