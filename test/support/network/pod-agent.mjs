@@ -39,7 +39,7 @@ function tcp({ host, port, keep, timeoutMs = 2_000 }) {
 }
 
 /** Sends a line on a connection that was kept, and reads the response. */
-function again({ keep, timeoutMs = 2_000 }) {
+function again({ keep, timeoutMs = 60_000 }) {
   return new Promise((resolve) => {
     const socket = kept.get(keep);
     const timer = setTimeout(() => resolve({ error: "timeout" }), timeoutMs);
