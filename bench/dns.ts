@@ -9,7 +9,8 @@ import { parseArgs } from "node:util";
 import { findProgram } from "../src/runtime/drivers/find-program.ts";
 import { bundleProgram } from "./support/bundle-program.ts";
 import { costOf } from "./support/child-process.ts";
-import { makeQueries, measureLatency, measureRate } from "./support/dns-load.ts";
+import { measureChanges } from "./support/dns-change.ts";
+import { droppedAt, makeQueries, measureLatency, measureRate } from "./support/dns-load.ts";
 import { median } from "./support/median.ts";
 import { printTable } from "./support/print-table.ts";
 
@@ -35,7 +36,10 @@ interface Contestant {
   readonly perCpuSecond: number[];
   readonly p50: number[];
   readonly p99: number[];
+  /** Queries of the latency measurement without a response. */
   lost: number;
+  /** Those that the server's socket had no room for. */
+  dropped: number;
 }
 
 const directory = await mkdtemp(join(tmpdir(), "kindling-bench-dns-"));
@@ -73,7 +77,7 @@ async function freePort(): Promise<number> {
 }
 
 function add(name: string, port: number, child: ChildProcess): void {
-  contestants.push({ name, port, child, rates: [], perCpuSecond: [], p50: [], p99: [], lost: 0 });
+  contestants.push({ name, port, child, rates: [], perCpuSecond: [], p50: [], p99: [], lost: 0, dropped: 0 });
 }
 
 try {
@@ -92,16 +96,28 @@ try {
       const rate = await measureRate({ port, queries, seconds }, outstanding);
       contestant.rates.push(rate);
       contestant.perCpuSecond.push((rate * seconds) / (cpuSeconds() - before));
+      const droppedBefore = droppedAt(port);
       const { sortedMs, lost } = await measureLatency({ port, queries, seconds }, steadyRate);
       contestant.p50.push(sortedMs[Math.floor(sortedMs.length * 0.5)] ?? Number.NaN);
       contestant.p99.push(sortedMs[Math.floor(sortedMs.length * 0.99)] ?? Number.NaN);
       contestant.lost += lost;
+      contestant.dropped += droppedAt(port) - droppedBefore;
     }
   }
   const echo = median(contestants[0]?.perCpuSecond ?? []);
   printTable(
-    ["server", "queries/s", "queries per CPU second", "of the echo", "p50 ms", "p99 ms", "lost", "MB"],
-    contestants.map(({ name, rates, perCpuSecond, p50, p99, lost, child }) => [
+    [
+      "server",
+      "queries/s",
+      "queries per CPU second",
+      "of the echo",
+      "p50 ms",
+      "p99 ms",
+      "lost",
+      "by its socket",
+      "MB",
+    ],
+    contestants.map(({ name, rates, perCpuSecond, p50, p99, lost, dropped, child }) => [
       name,
       median(rates).toFixed(0),
       median(perCpuSecond).toFixed(0),
@@ -109,10 +125,16 @@ try {
       median(p50).toFixed(2),
       median(p99).toFixed(2),
       String(lost),
+      String(dropped),
       costOf(child.pid ?? 0)
         .residentMegabytes()
         .toFixed(0),
     ]),
+  );
+  const changes = await measureChanges(100);
+  const slowest = Math.max(...changes).toFixed(1);
+  console.log(
+    `\nchange of endpoints to its response: ${median(changes).toFixed(1)} ms, at most ${slowest} ms of 100 (target: 100 ms)`,
   );
   const [load = 0] = loadavg();
   console.log(

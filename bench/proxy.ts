@@ -1,6 +1,7 @@
 /**
- * Service proxy: requests through a cluster IP against the pod's address, the memory of the relay, and the time to program
- * 5,000 services with 20 endpoints each, beside upstream's kube-proxy in nftables mode if it is on the PATH.
+ * Service proxy: requests through a cluster IP against the pod's address, the memory of the relay, the time to program
+ * 5,000 services with 20 endpoints each, and the time from a ready endpoint to the first connection that it answers, beside
+ * upstream's kube-proxy in nftables mode if it is on the PATH.
  *
  *   npm run bench -- proxy [services]      as root, with nftables and iproute2
  */
@@ -15,6 +16,7 @@ import type { ProxyBackend } from "../src/proxy/model/backend.ts";
 import type { ServicePort } from "../src/proxy/model/service-port.ts";
 import { createNftablesBackend } from "../src/proxy/nftables/nftables-backend.ts";
 import { createUserspaceBackend } from "../src/proxy/userspace/userspace-backend.ts";
+import { measureFirstConnection } from "./support/first-connection.ts";
 import { median } from "./support/median.ts";
 
 const bridge = "kdlbench";
@@ -179,10 +181,10 @@ async function measureProgramming(services: number): Promise<void> {
       "--log-level",
       "error",
     ];
-    await measureProxy("kindling proxy", [process.execPath, ...ours]);
+    await measureProxy("kindling proxy", kubeconfig, [process.execPath, ...ours]);
     execFileSync(process.execPath, ["dist/kindling.js", "proxy", "--cleanup"]);
     if (spawnSync("kube-proxy", ["--version"]).status !== 0) return;
-    await measureProxy("kube-proxy", [
+    await measureProxy("kube-proxy", kubeconfig, [
       "kube-proxy",
       "--kubeconfig",
       kubeconfig,
@@ -235,8 +237,12 @@ async function createServices(kubeconfig: string, services: number): Promise<voi
   close();
 }
 
-/** Time from the start of the process to the first complete sync. */
-async function measureProxy(name: string, [program = "", ...args]: readonly string[]): Promise<void> {
+/** Time from the start of the process to the first complete sync, and from a ready endpoint to its first connection. */
+async function measureProxy(
+  name: string,
+  kubeconfig: string,
+  [program = "", ...args]: readonly string[],
+): Promise<void> {
   const started = performance.now();
   const child = spawn(program, args, { stdio: ["ignore", "ignore", "ignore"] });
   try {
@@ -255,8 +261,18 @@ async function measureProxy(name: string, [program = "", ...args]: readonly stri
       const seconds = (performance.now() - started) / 1_000;
       const sync = sample("sync_full_proxy_rules_duration_seconds_sum");
       console.log(`${name}: ${sync.toFixed(2)} s for the first sync, ${seconds.toFixed(2)} s from its start`);
-      return;
+      break;
     }
+    const { request, close } = await connectCluster({ kubeconfig, userAgent: "kindling-bench" });
+    const ms = await measureFirstConnection({
+      request,
+      namespace: client.namespace,
+      clusterIP,
+      endpoint: pod.address,
+      rounds: 10,
+    });
+    close();
+    console.log(`${name}: ${ms.toFixed(0)} ms from a ready endpoint to its first connection (median of 10)`);
   } finally {
     child.kill();
     await new Promise((resolve) => child.once("exit", resolve));

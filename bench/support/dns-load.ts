@@ -1,5 +1,6 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { encode } from "dns-packet";
 
 /** Queries for the A records of the synthetic services, each without its ID. */
@@ -79,6 +80,16 @@ export async function measureLatency(
   await new Promise((resolve) => setTimeout(resolve, 500));
   socket.close();
   return { sortedMs: latencies.sort((a, b) => a - b), lost: total - latencies.length };
+}
+
+/** Number of datagrams that the kernel dropped because the socket at this port was full. */
+export function droppedAt(port: number): number {
+  const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const lines = readFileSync("/proc/net/udp", "utf8").split("\n");
+  return lines
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[1] === address)
+    .reduce((sum, fields) => sum + Number(fields.at(-1)), 0);
 }
 
 async function connect(port: number) {
