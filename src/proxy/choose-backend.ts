@@ -8,6 +8,8 @@ export type BackendChoice = "auto" | ProxyBackend["name"];
 
 export interface BackendOptions extends Omit<NftablesOptions, "serviceSubnet"> {
   readonly wanted: BackendChoice;
+  /** Addresses of the node. With nftables, pods and the node itself reach node ports at them, and no other machine. */
+  readonly nodeAddresses: readonly string[];
   /** Range of cluster IPs. */
   readonly serviceSubnet: string;
 }
@@ -37,5 +39,9 @@ export async function chooseBackend(
     const why = problem ? `nftables cannot be used (${problem})` : "it was requested";
     return { backend, reason: `services are relayed by a process (userspace) because ${why}` };
   }
-  return { backend: await createNftablesBackend(options), reason: "services are packet rules (nftables)" };
+  const backend = await createNftablesBackend({
+    ...options,
+    nodePortAddresses: [...new Set([...nodePortAddresses, ...options.nodeAddresses])],
+  });
+  return { backend, reason: "services are packet rules (nftables)" };
 }

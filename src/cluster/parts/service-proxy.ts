@@ -54,6 +54,11 @@ export async function startServiceProxy(options: StartOptions): Promise<ClusterP
   const exposedAddresses = addressesInRanges(options.nodePortRanges ?? []);
   const nodePortAddresses = [...new Set(["127.0.0.1", ...(link ? [link.gateway] : []), ...exposedAddresses])];
   if (options.backend === "off") return undefined;
+  const client = createClient({
+    transport: controlPlane.connect({ commonName: "system:kube-proxy" }),
+    userAgent: "kindling-proxy",
+  });
+  const { status } = await client.get("nodes", { name: node.name });
   const { backend, reason } = await chooseBackend({
     wanted: options.backend,
     table: serviceTable(options.dataDir),
@@ -61,16 +66,15 @@ export async function startServiceProxy(options: StartOptions): Promise<ClusterP
     gateway: link?.gateway,
     exposedAddresses,
     nodePortAddresses,
+    nodeAddresses: (status?.addresses ?? []).flatMap(({ type, address }) =>
+      type === "InternalIP" ? [address] : [],
+    ),
     serviceSubnet,
     logger,
   });
   logger.info(reason);
   for (const limitation of backend.limitations) logger.warn(limitation);
   if (link && backend.name === "nftables") await routeServices(serviceSubnet, link, logger);
-  const client = createClient({
-    transport: controlPlane.connect({ commonName: "system:kube-proxy" }),
-    userAgent: "kindling-proxy",
-  });
   const proxy = createProxy({
     client,
     nodeName: node.name,

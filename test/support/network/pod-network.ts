@@ -36,6 +36,8 @@ export interface PodNetwork {
   readonly pods: readonly Agent[];
   /** Agent on another machine, whose default route is the node. */
   readonly outside: Agent;
+  /** Address of the node that the other machine reaches. */
+  readonly nodeAddress: string;
   close(): Promise<void>;
 }
 
@@ -106,6 +108,7 @@ export async function openPodNetwork(names: readonly string[]): Promise<PodNetwo
     node,
     pods,
     outside,
+    nodeAddress: `10.78.${number}.1`,
     async close() {
       await Promise.all([node, outside, ...pods].map((agent) => agent.close()));
       for (const namespace of namespaces) ip("netns", "delete", namespace);
