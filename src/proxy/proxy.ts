@@ -39,6 +39,8 @@ interface ProxyHealth {
   readonly healthy: boolean;
   /** Milliseconds since the epoch. */
   readonly lastUpdated: number;
+  /** Whether load balancers may use the node: it exists and is not about to be removed. */
+  readonly nodeEligible: boolean;
 }
 
 /** Interval at which rules that another program removed are found. */
@@ -67,6 +69,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   const health = (): ProxyHealth => ({
     healthy: waitingSince === undefined || clock.now() - waitingSince < unhealthyAfterMs,
     lastUpdated,
+    nodeEligible: isEligible(nodes.get(nodeName)),
   });
   const services = createInformer({ client, resource: "services", clock, logger, trim: trimService });
   const slices = createInformer({
@@ -260,7 +263,16 @@ function trimSlice(slice: EndpointSlice): EndpointSlice {
   };
 }
 
-function trimNode({ metadata }: Node): Node {
-  const { name, uid, resourceVersion, labels } = metadata;
-  return { metadata: { name, uid, resourceVersion, labels } } as Node;
+function trimNode({ metadata, spec }: Node): Node {
+  const { name, uid, resourceVersion, labels, deletionTimestamp } = metadata;
+  const { taints } = spec ?? {};
+  return { metadata: { name, uid, resourceVersion, labels, deletionTimestamp }, spec: { taints } } as Node;
+}
+
+/** Taint of nodes that the cluster autoscaler is about to remove. */
+const toBeDeletedTaint = "ToBeDeletedByClusterAutoscaler";
+
+function isEligible(node: Node | undefined): boolean {
+  if (!node || node.metadata.deletionTimestamp !== undefined) return false;
+  return !node.spec?.taints?.some(({ key }) => key === toBeDeletedTaint);
 }

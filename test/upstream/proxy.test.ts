@@ -77,7 +77,7 @@ describe.runIf(isThere)(isThere ? title : `${title} [needs ${programs.join(", ")
       }),
     );
     const rootDirectory = join(folder, "kubelet");
-    onTestFinished(() => unmountBelow(rootDirectory));
+    onTestFinished(async () => void (await unmountBelow(rootDirectory)));
     await start("kubelet", {
       config,
       kubeconfig: await upstream.accessOf("system:node:node-1", "system:nodes"),

@@ -4,11 +4,14 @@ import type { Logger } from "../../lib/logger.ts";
 const maxConnections = 50;
 
 interface CheckedProxy {
-  health(): { readonly healthy: boolean; readonly lastUpdated: number };
+  health(): { readonly healthy: boolean; readonly lastUpdated: number; readonly nodeEligible: boolean };
   healthChecked(path: "healthz" | "livez", code: number): void;
 }
 
-/** Serves `/healthz` and `/livez` like kube-proxy: 503 when changes have not been applied for a minute. */
+/**
+ * Serves `/healthz` and `/livez` like kube-proxy: 503 when changes have not been applied for a minute; `/healthz` also when
+ * the node is about to be removed.
+ */
 export async function serveProxyHealth(
   listen: { readonly host: string; readonly port: number },
   { proxy, now, logger }: { readonly proxy: CheckedProxy; now(): number; readonly logger: Logger },
@@ -20,13 +23,21 @@ export async function serveProxyHealth(
       response.writeHead(404).end();
       return;
     }
-    const { healthy, lastUpdated } = proxy.health();
-    const code = healthy ? 200 : 503;
-    proxy.healthChecked(path === "/healthz" ? "healthz" : "livez", code);
+    const { lastUpdated, nodeEligible, ...state } = proxy.health();
+    const isHealthz = path === "/healthz";
+    // A proxy on a node that is about to be removed works, but load balancers should use other nodes.
+    const code = state.healthy && (nodeEligible || !isHealthz) ? 200 : 503;
+    proxy.healthChecked(isHealthz ? "healthz" : "livez", code);
     const time = (ms: number) => new Date(ms).toISOString();
     response.writeHead(code, { "content-type": "application/json", "x-content-type-options": "nosniff" });
     response.end(
-      JSON.stringify({ lastUpdated: time(lastUpdated), currentTime: time(now()), nodeEligible: true }),
+      JSON.stringify({
+        // As in kube-proxy: a healthy proxy has nothing to apply, so its rules are those of now.
+        lastUpdated: time(code === 200 ? now() : lastUpdated),
+        currentTime: time(now()),
+        ...(isHealthz && { nodeEligible }),
+        healthy: state.healthy,
+      }),
     );
   });
   return listenOn(server, listen);

@@ -96,3 +96,12 @@ test("keeps the affinity sets of endpoints that stay", () => {
   expect(commands.filter((command) => command.startsWith("add set"))).toHaveLength(1);
   expect(commands.filter((command) => command.startsWith("delete set"))).toHaveLength(1);
 });
+
+test("session affinity ends after the timeout of the service", () => {
+  const sessionAffinityConfig = { clientIP: { timeoutSeconds: 7 } };
+  const { first } = open({
+    a: [makePort(["10.0.0.2"], { sessionAffinity: "ClientIP", sessionAffinityConfig })],
+  });
+  const sets = first.filter((command) => command.startsWith("add set ip t affinity-"));
+  expect(sets).toEqual([expect.stringContaining("{ type ipv4_addr; flags dynamic,timeout; timeout 7s; }")]);
+});
