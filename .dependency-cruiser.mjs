@@ -63,6 +63,7 @@ const subfolderOrder = {
     "kinds",
     "storage",
     "request",
+    "outgoing",
     "auth",
     "admission",
     "handlers",

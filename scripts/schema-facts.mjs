@@ -41,6 +41,11 @@ export const quantityFields = table(`
 
 /** Optional fields whose empty value (0, "", false, []) is kept: pointers in Go. */
 export const pointerFields = table(`
+  admissionregistration.v1.MutatingWebhook: failurePolicy matchPolicy reinvocationPolicy sideEffects timeoutSeconds
+  admissionregistration.v1.RuleWithOperations: scope
+  admissionregistration.v1.ServiceReference: path port
+  admissionregistration.v1.ValidatingWebhook: failurePolicy matchPolicy sideEffects timeoutSeconds
+  admissionregistration.v1.WebhookClientConfig: url
   apiextensions.v1.CustomResourceConversion: strategy
   apiextensions.v1.CustomResourceDefinitionStatus: acceptedNames conditions storedVersions
   apiextensions.v1.CustomResourceDefinitionVersion: deprecationWarning
@@ -166,6 +171,8 @@ export const looseFields = table(`
 
 /** Struct fields that Go always writes, as {} if they are empty. All metadata, spec and status are too. */
 export const valueFields = table(`
+  admissionregistration.v1.MutatingWebhook: clientConfig
+  admissionregistration.v1.ValidatingWebhook: clientConfig
   apps.v1.DeploymentSpec: strategy template
   apps.v1.ReplicaSetSpec: template
   apps.v1.StatefulSetSpec: template updateStrategy

@@ -6,12 +6,13 @@ import type { Features } from "../api/meta/feature-gates.ts";
 import type { Endpoints, Node, Pod, Service } from "../api/meta/objects.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { createMetrics } from "../lib/metrics/metrics.ts";
 import { collectGarbage } from "../lib/process/free-used-buffers.ts";
 import { stoppable } from "../lib/stoppable.ts";
 import { runCompaction } from "../store/compaction.ts";
 import type { Store } from "../store/store.ts";
-import { createAdmissionChain } from "./admission/admission-chain.ts";
-import { createBuiltInPlugins, type ExternalIPs } from "./admission/built-in-plugins.ts";
+import type { ExternalIPs } from "./admission/built-in-plugins.ts";
+import { createAdmission } from "./admission/create-admission.ts";
 import type { Pki } from "./auth/pki/pki.ts";
 import { aggregateClusterRoles } from "./auth/rbac/aggregate.ts";
 import { createRequestAuthorizer } from "./auth/request-authorizer.ts";
@@ -26,13 +27,13 @@ import {
 } from "./bootstrap/bootstrap-cluster.ts";
 import { deleteAllObjects } from "./custom-resources/delete-objects.ts";
 import { createRegistrar } from "./custom-resources/registrar.ts";
-import { createWebhookResolver } from "./custom-resources/resolve-webhook.ts";
 import { type ApiHandlerDeps, handleRequest } from "./handlers/api-handler.ts";
 import { tryCachedGet } from "./handlers/cached-get.ts";
 import { createDiscoveryHandler } from "./handlers/discovery/discovery-handler.ts";
 import { createWatchEncoders } from "./handlers/encoding/watch-encoder.ts";
 import { createOpenApiHandler } from "./handlers/openapi/openapi-handler.ts";
 import { createKubeletProxy } from "./handlers/subresources/kubelet-proxy.ts";
+import { strategyContext } from "./handlers/verbs/write-deps.ts";
 import type { KindRegistry } from "./kinds/kind-registry.ts";
 import { createMemoryReclaimer } from "./limits/reclaim-memory.ts";
 import {
@@ -42,11 +43,14 @@ import {
   type MaxWatches,
 } from "./limits/request-limits.ts";
 import { createUnreadMemory, defaultMaxUnreadBytes } from "./limits/unread-memory.ts";
+import { createWebhookResolver } from "./outgoing/resolve-webhook.ts";
+import { createWebhookClient } from "./outgoing/webhook-client.ts";
 import { createServerHealth } from "./server/health.ts";
 import { createApiListener, createListenAddress, listenAlso } from "./server/http/api-listener.ts";
 import { createInProcessHandler, type InProcessHandler } from "./server/in-process/in-process-handler.ts";
 import { createApiMetrics } from "./server/metrics/request-metrics.ts";
 import { createMiddleware } from "./server/middleware.ts";
+import { createMinuteTicker } from "./server/minute-ticker.ts";
 import { createNonResourceHandler } from "./server/non-resource-handler.ts";
 import { createEventExpiry } from "./storage/event-expiry.ts";
 import { createObjectReader } from "./storage/object-reader.ts";
@@ -154,9 +158,20 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const { decide: authorize, rbac, rbacSource } = requestAuthorizer;
   const escalation = { authorize, rulesFor: rbac.rulesFor, source: rbacSource };
   const { externalIPs = "denied" } = options;
-  const admission = createAdmissionChain(
-    createBuiltInPlugins({ objectStore, serviceAddresses, escalation, externalIPs }),
-  );
+  const webhooks = { resolve: createWebhookResolver(objectStore), client: createWebhookClient() };
+  const admissionMetrics = createMetrics();
+  const admission = createAdmission({
+    objectStore,
+    serviceAddresses,
+    escalation,
+    externalIPs,
+    kinds,
+    clock,
+    logger,
+    metrics: admissionMetrics,
+    webhooks,
+    strategyContext: () => strategyContext({ features, clock }),
+  });
   const review = createReviews({ authorize, rbac, authenticateToken, apiAudiences, clock });
 
   // Handlers.
@@ -170,7 +185,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         resource: resource.plural,
         count: objectStore.cache(resource).size(),
       })),
-    otherMetrics,
+    otherMetrics: () => admissionMetrics.text() + (otherMetrics?.() ?? ""),
   });
   const handleNonResource = createNonResourceHandler({
     discovery: createDiscoveryHandler({ kinds, serverAddress: address.hostPort }),
@@ -199,7 +214,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     kinds,
     clock,
     logger,
-    resolveWebhook: createWebhookResolver(objectStore),
+    webhooks,
     deleteObjects: (kind) => deleteAllObjects(handler, kind),
   });
   await registrar.load();
@@ -249,6 +264,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   async function close(): Promise<void> {
     stop.abort();
     inProcess.close();
+    webhooks.client.close();
     await Promise.all([stopListening(), ...otherListeners.map((closeListener) => closeListener())]);
     await Promise.all(running);
   }
@@ -279,27 +295,4 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     await close();
     throw error;
   }
-}
-
-/** Calls subscribers once a minute with one timer, instead of a timer for each of thousands of watches. */
-interface MinuteTicker {
-  add(callback: () => void): () => void;
-  run(signal: AbortSignal): Promise<void>;
-}
-
-function createMinuteTicker(clock: Clock): MinuteTicker {
-  const callbacks = new Set<() => void>();
-  return {
-    add(callback) {
-      callbacks.add(callback);
-      return () => callbacks.delete(callback);
-    },
-    async run(signal) {
-      while (!signal.aborted) {
-        await clock.sleep(60_000, signal).catch(() => {});
-        if (signal.aborted) return;
-        for (const callback of callbacks) callback();
-      }
-    },
-  };
 }

@@ -1,3 +1,5 @@
+import { mutatingWebhookConfigurationKind } from "./admissionregistration/mutating-webhook-configuration/kind.ts";
+import { validatingWebhookConfigurationKind } from "./admissionregistration/validating-webhook-configuration/kind.ts";
 import { customResourceDefinitionKind } from "./apiextensions/custom-resource-definition/kind.ts";
 import { controllerRevisionKind } from "./apps/controller-revision/kind.ts";
 import { deploymentKind } from "./apps/deployment/kind.ts";
@@ -60,6 +62,8 @@ export const builtInKinds: readonly KindDefinition[] = [
   ingressClassKind,
   networkPolicyKind,
   runtimeClassKind,
+  mutatingWebhookConfigurationKind,
+  validatingWebhookConfigurationKind,
   podDisruptionBudgetKind,
   roleKind,
   roleBindingKind,

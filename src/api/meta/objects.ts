@@ -27,6 +27,7 @@ export type PodSpec = Wire<k8s.V1PodSpec>;
 export type Container = Wire<k8s.V1Container>;
 export type Probe = Wire<k8s.V1Probe>;
 export type Node = KubeObject & Wire<k8s.V1Node>;
+export type MutatingWebhookConfiguration = KubeObject & Wire<k8s.V1MutatingWebhookConfiguration>;
 export type Namespace = KubeObject & Wire<k8s.V1Namespace>;
 export type StatefulSet = KubeObject & Wire<k8s.V1StatefulSet>;
 
@@ -64,6 +65,7 @@ export type DeleteOptions = Wire<k8s.V1DeleteOptions>;
 export type PodCondition = Wire<k8s.V1PodCondition>;
 export type PodStatus = Wire<k8s.V1PodStatus>;
 export type ServiceAccount = KubeObject & Wire<k8s.V1ServiceAccount>;
+export type ValidatingWebhookConfiguration = KubeObject & Wire<k8s.V1ValidatingWebhookConfiguration>;
 export type Volume = Wire<k8s.V1Volume>;
 export type LifecycleHandler = Wire<k8s.V1LifecycleHandler>;
 export type HttpGetAction = Wire<k8s.V1HTTPGetAction>;

@@ -37,6 +37,10 @@ const container = {
 };
 
 export const mergeRules: Readonly<Record<string, Readonly<Record<string, MergeRule>>>> = {
+  "admissionregistration.v1.MutatingWebhook": { matchConditions: mergedBy("name") },
+  "admissionregistration.v1.MutatingWebhookConfiguration": { webhooks: mergedBy("name") },
+  "admissionregistration.v1.ValidatingWebhook": { matchConditions: mergedBy("name") },
+  "admissionregistration.v1.ValidatingWebhookConfiguration": { webhooks: mergedBy("name") },
   "apps.v1.DeploymentSpec": { strategy: { patchStrategy: ["retainKeys"] } },
   "apps.v1.DeploymentStatus": conditions,
   "apps.v1.ReplicaSetStatus": conditions,

@@ -1,6 +1,6 @@
 import type { KindDefinition } from "../../api/kinds/kind-definition.ts";
 import type { KubeObject } from "../../api/meta/objects.ts";
-import { forbidden } from "../../api/meta/status-error.ts";
+import { forbidden, StatusError } from "../../api/meta/status-error.ts";
 import type { UserInfo } from "../request/user-info.ts";
 import type { ObjectRef } from "../storage/object-store.ts";
 
@@ -20,6 +20,29 @@ export interface AdmissionRequest {
   readonly user: UserInfo;
   /** True when nothing may be stored, including by plugins. */
   readonly dryRun: boolean;
+  /** Options of the request, as webhooks get them: CreateOptions, UpdateOptions, PatchOptions or DeleteOptions. */
+  readonly options?: object;
+  /** Whether the server generated the name of a new object. Mutating webhooks do not see it, as upstream. */
+  readonly hasGeneratedName?: boolean;
+  /** Collects texts of `Warning` headers. Default: they are dropped. */
+  readonly warnings?: string[];
+}
+
+/** State of one request between the two rounds of mutating plugins. */
+export interface Reinvocation {
+  /** The second round runs after a webhook has changed the object. */
+  readonly round: 0 | 1;
+  /** Asks for the second round. */
+  require(): void;
+  /** State of the webhook plugin. */
+  readonly webhooks: {
+    /** Webhooks that were called, and that want to be called again after changes of others. */
+    called: Set<string>;
+    /** Webhooks that the second round calls. */
+    again: Set<string>;
+    /** JSON of the object after the last webhook. */
+    output: string | undefined;
+  };
 }
 
 /** One admission controller. It rejects a request by throwing a StatusError. */
@@ -28,7 +51,7 @@ export interface AdmissionPlugin {
   /** Called once for each operation when the chain is created. */
   handles(operation: Operation): boolean;
   /** May change `request.object`. Runs before the object is validated against its kind. */
-  mutate?(request: AdmissionRequest): void | Promise<void>;
+  mutate?(request: AdmissionRequest, reinvocation: Reinvocation): void | Promise<void>;
   /** Must not change anything. Runs after the object was validated, on the object that will be stored. */
   validate?(request: AdmissionRequest): void | Promise<void>;
 }
@@ -50,32 +73,59 @@ export function forbidIf({ ref }: AdmissionRequest, detail: string | undefined):
 /**
  * Runs the plugins in order:
  *
- *     mutate of every plugin ──▶ validation of the object by its kind ──▶ validate of every plugin
+ *     mutate, a second time if a webhook changed the object ──▶ prepare (by the kind) ──▶ allocate
+ *       ──▶ validation of the object by its kind ──▶ validate
  *
- * The verbs validate the object between the two calls. Both reject with the StatusError of the first plugin that throws.
+ * The verbs prepare and validate the object between the calls. All reject with the StatusError of the first plugin that
+ * throws.
  */
 export interface AdmissionChain {
   mutate(request: AdmissionRequest): Promise<void>;
+  /** Runs the mutations that upstream makes in the storage of some kinds, once and after all others. */
+  allocate(request: AdmissionRequest): Promise<void>;
   validate(request: AdmissionRequest): Promise<void>;
   /** Both phases, for requests whose object no kind validates: deletes, connects and subresources with their own kind. */
   admit(request: AdmissionRequest): Promise<void>;
 }
 
-type Step = (request: AdmissionRequest) => void | Promise<void>;
+type Step = (request: AdmissionRequest, reinvocation: Reinvocation) => void | Promise<void>;
 type Phase = Readonly<Record<Operation, readonly Step[]>>;
 
-export function createAdmissionChain(plugins: readonly AdmissionPlugin[]): AdmissionChain {
+export function createAdmissionChain(
+  plugins: readonly AdmissionPlugin[],
+  storagePlugins: readonly AdmissionPlugin[] = [],
+): AdmissionChain {
   const mutating = createPhase(plugins, "mutate");
+  const allocating = createPhase(storagePlugins, "mutate");
   const validating = createPhase(plugins, "validate");
+  async function mutate(request: AdmissionRequest): Promise<void> {
+    let isRequired = false;
+    const webhooks = { called: new Set<string>(), again: new Set<string>(), output: undefined };
+    const require = () => {
+      isRequired = true;
+    };
+    await run(mutating, request, { round: 0, require, webhooks });
+    if (isRequired) await run(mutating, request, { round: 1, require, webhooks });
+  }
+  const allocate = (request: AdmissionRequest) => run(allocating, request, noReinvocation);
+  const validate = (request: AdmissionRequest) => run(validating, request, noReinvocation);
   return {
-    mutate: (request) => run(mutating, request),
-    validate: (request) => run(validating, request),
+    mutate,
+    allocate,
+    validate,
     async admit(request) {
-      await run(mutating, request);
-      await run(validating, request);
+      await mutate(request);
+      await allocate(request);
+      await validate(request);
     },
   };
 }
+
+const noReinvocation: Reinvocation = {
+  round: 0,
+  require: () => {},
+  webhooks: { called: new Set(), again: new Set(), output: undefined },
+};
 
 function createPhase(plugins: readonly AdmissionPlugin[], name: "mutate" | "validate"): Phase {
   const stepsOf = (operation: Operation): Step[] =>
@@ -90,10 +140,16 @@ function createPhase(plugins: readonly AdmissionPlugin[], name: "mutate" | "vali
   };
 }
 
-async function run(phase: Phase, request: AdmissionRequest): Promise<void> {
-  for (const step of phase[request.operation]) {
-    const pending = step(request);
-    // Most plugins have nothing to wait for: a turn of the microtask queue for each would add up.
-    if (pending) await pending;
+async function run(phase: Phase, request: AdmissionRequest, reinvocation: Reinvocation): Promise<void> {
+  try {
+    for (const step of phase[request.operation]) {
+      const pending = step(request, reinvocation);
+      // Most plugins have nothing to wait for: a turn of the microtask queue for each would add up.
+      if (pending) await pending;
+    }
+  } catch (error) {
+    if (error instanceof StatusError && request.warnings?.length)
+      error.warnings = [...request.warnings, ...error.warnings];
+    throw error;
   }
 }

@@ -49,7 +49,7 @@ import {
 } from "./object-defaults.ts";
 import { applyServiceAccount, serviceAccountNameOf } from "./service-account.ts";
 
-interface PluginDeps {
+export interface PluginDeps {
   readonly objectStore: ObjectStore;
   readonly serviceAddresses: ServiceAddresses;
   readonly escalation: EscalationDeps;
@@ -66,10 +66,15 @@ const onWriteOrDelete = (operation: string) => operation !== "connect";
 
 /** The plugins of every API server, in upstream's order. Names are upstream's where upstream has the plugin. */
 export function createBuiltInPlugins(deps: PluginDeps): readonly AdmissionPlugin[] {
-  const { objectStore, serviceAddresses, escalation } = deps;
+  const { objectStore, escalation } = deps;
   return [
     createNamespaceLifecycle(createLister(objectStore, namespaceKind)),
     createServiceAccount(createLister(objectStore, serviceAccountKind)),
+    createNodeRestriction({
+      pods: createLister(objectStore, podKind),
+      nodes: createLister(objectStore, nodeKind),
+      authorize: escalation.authorize,
+    }),
     createPriority(createLister(objectStore, priorityClassKind)),
     defaultTolerationSeconds,
     createDefaultStorageClass(createLister(objectStore, storageClassKind)),
@@ -77,14 +82,14 @@ export function createBuiltInPlugins(deps: PluginDeps): readonly AdmissionPlugin
     createRuntimeClass(createLister(objectStore, runtimeClassKind)),
     createDefaultIngressClass(createLister(objectStore, ingressClassKind)),
     ...(deps.externalIPs === "denied" ? [denyServiceExternalIPs] : []),
-    createServiceAddressAllocation(serviceAddresses),
-    createRbacEscalation(escalation),
-    createNodeRestriction({
-      pods: createLister(objectStore, podKind),
-      nodes: createLister(objectStore, nodeKind),
-      authorize: escalation.authorize,
-    }),
   ];
+}
+
+/** Plugins for what upstream does in the storage of some kinds, after all mutating admission. */
+export function createStoragePlugins(
+  deps: Pick<PluginDeps, "serviceAddresses" | "escalation">,
+): readonly AdmissionPlugin[] {
+  return [createServiceAddressAllocation(deps.serviceAddresses), createRbacEscalation(deps.escalation)];
 }
 
 function createNamespaceLifecycle(namespaces: Lister<Namespace>): AdmissionPlugin {

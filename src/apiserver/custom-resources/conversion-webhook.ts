@@ -5,10 +5,14 @@ import type { KubeObject } from "../../api/meta/objects.ts";
 import { StatusError } from "../../api/meta/status-error.ts";
 import { isJsonObject } from "../../api/schema/json-object.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { postJson, type WebhookTarget } from "./post-json.ts";
+import type { ResolveWebhook } from "../outgoing/resolve-webhook.ts";
+import type { WebhookClient } from "../outgoing/webhook-client.ts";
 
-/** Finds the address of a webhook. Rejects when its service has no ready endpoint. */
-export type ResolveWebhook = (definition: CustomResourceDefinition) => Promise<WebhookTarget>;
+/** How conversion webhooks are reached. */
+export interface ConversionClient {
+  readonly resolve: ResolveWebhook;
+  readonly client: WebhookClient;
+}
 
 interface ConversionResponse {
   readonly uid?: unknown;
@@ -17,6 +21,7 @@ interface ConversionResponse {
 }
 
 const reviewVersions = ["v1", "v1beta1"];
+const timeoutMs = 30_000;
 
 /**
  * Converts objects with the webhook of a definition. The webhook may change labels, annotations and everything outside of
@@ -24,7 +29,7 @@ const reviewVersions = ["v1", "v1beta1"];
  */
 export function createWebhookConversion(
   definition: CustomResourceDefinition,
-  resolve: ResolveWebhook,
+  { resolve, client }: ConversionClient,
 ): ConvertVersion {
   const { spec } = definition;
   const accepted = spec.conversion?.webhook?.conversionReviewVersions ?? [];
@@ -38,7 +43,8 @@ export function createWebhookConversion(
       request: { uid, desiredAPIVersion: apiVersion, objects },
     };
     try {
-      const answer = await postJson(await resolve(definition), review);
+      const target = resolve(spec.conversion?.webhook?.clientConfig ?? {});
+      const answer = await client.post(target, review, { timeoutMs });
       const converted = readResponse(answer, { uid, count: objects.length });
       return converted.map((object, i) => checkConverted(object, objects[i], { apiVersion, index: i }));
     } catch (error) {

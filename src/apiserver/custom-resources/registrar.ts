@@ -14,7 +14,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { KindRegistry } from "../kinds/kind-registry.ts";
 import { createLister } from "../storage/lister.ts";
 import type { Change, ObjectStore } from "../storage/object-store.ts";
-import { createWebhookConversion, type ResolveWebhook } from "./conversion-webhook.ts";
+import { type ConversionClient, createWebhookConversion } from "./conversion-webhook.ts";
 import { decideStatus, withCondition } from "./decide-status.ts";
 
 interface RegistrarDeps {
@@ -22,7 +22,7 @@ interface RegistrarDeps {
   readonly kinds: KindRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly resolveWebhook: ResolveWebhook;
+  readonly webhooks: ConversionClient;
   /** Deletes the objects of a kind. Resolves with the number of objects that remain. */
   deleteObjects(kind: KindDefinition): Promise<number>;
 }
@@ -78,7 +78,7 @@ export function createRegistrar(deps: RegistrarDeps): Registrar {
     const isTerminating = () => definitions.cached("", name)?.metadata.deletionTimestamp !== undefined;
     const webhook =
       spec.conversion?.strategy === "Webhook"
-        ? createWebhookConversion(definition, deps.resolveWebhook)
+        ? createWebhookConversion(definition, deps.webhooks)
         : undefined;
     const next = customKinds(definition, { isTerminating, webhook });
     const current = [...(before?.kinds ?? [])];

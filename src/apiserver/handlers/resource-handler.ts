@@ -25,7 +25,7 @@ import { writerOf } from "./verbs/track-fields.ts";
 import { patchObject, replaceObject } from "./verbs/update.ts";
 import type { WatchRequest } from "./verbs/watch.ts";
 import type { WriteDeps } from "./verbs/write-deps.ts";
-import { parseDeleteOptions, parseWriteOptions, readPatch } from "./verbs/write-options.ts";
+import { admissionOptions, parseDeleteOptions, parseWriteOptions, readPatch } from "./verbs/write-options.ts";
 
 export interface ResourceHandlerDeps extends WriteDeps {
   readonly reader: ObjectReader;
@@ -60,7 +60,9 @@ export async function handleResource(
       if (definition.isTerminating?.()) throw createWhileTerminating(resource);
       const sent = await readObject(request, definition, "CreateOptions");
       const { user } = request;
-      const created = { ...sent, resource, namespace: info.namespace, user, writer: writerOf(request) };
+      const options = admissionOptions(request.query, "CreateOptions");
+      const written = { namespace: info.namespace, user, writer: writerOf(request), options };
+      const created = { ...sent, resource, ...written };
       return withWarnings(createObject(deps, created), sent);
     }
     case "update": {
@@ -68,16 +70,18 @@ export async function handleResource(
       const sent = await readObject(request, definition, "UpdateOptions");
       const { user } = request;
       const writer = writerOf(request, subresource);
-      return withWarnings(replaceObject(deps, { ...sent, ref, subresource, user, writer }), sent);
+      const options = admissionOptions(request.query, "UpdateOptions");
+      return withWarnings(replaceObject(deps, { ...sent, ref, subresource, user, writer, options }), sent);
     }
     case "patch": {
       if (!info.name) throw methodNotAllowed();
       const options = parseWriteOptions(request.query, "PatchOptions");
       const { dryRun } = options;
       const { user } = request;
+      const reviewed = admissionOptions(request.query, "PatchOptions");
       if (isApplyPatch(request)) {
         const applyRequest = await readApplyPatch(request);
-        return applyObject(deps, { ...applyRequest, ref, subresource, user, dryRun });
+        return applyObject(deps, { ...applyRequest, ref, subresource, user, dryRun, options: reviewed });
       }
       const patch = await readPatch(request, options);
       if (patch.type === "strategic" && definition.schema.decode) throw strategicPatchUnsupported();
@@ -88,6 +92,7 @@ export async function handleResource(
         user,
         writer: writerOf(request, subresource),
         dryRun,
+        options: reviewed,
       });
     }
     case "delete":

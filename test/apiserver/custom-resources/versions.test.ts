@@ -213,6 +213,6 @@ describe("conversion Webhook", () => {
     reviews = [];
     await server.json("POST", pathOf("moveds", "v1"), make("Moved", "v1", "a", { size: "1" }));
     const response = await server.call("GET", `${pathOf("moveds", "v2")}/a`);
-    expect(response.text).toContain("the server responded with the status 307");
+    expect(response.text).toContain("the server responded with the status code 307");
   });
 });

@@ -3,6 +3,17 @@ import { coreFieldNumbers, volumeFieldNumbers } from "./core-field-numbers.ts";
 
 /** Field numbers of all other groups and of meta/v1, in the format described below. */
 const groupFieldNumbers = `
+admissionregistration.v1.MatchCondition: name expression
+admissionregistration.v1.MutatingWebhook: name clientConfig rules failurePolicy namespaceSelector sideEffects
+  timeoutSeconds admissionReviewVersions matchPolicy reinvocationPolicy objectSelector matchConditions
+admissionregistration.v1.MutatingWebhookConfiguration: metadata webhooks
+admissionregistration.v1.Rule: apiGroups apiVersions resources scope
+admissionregistration.v1.RuleWithOperations: operations ...admissionregistration.v1.Rule
+admissionregistration.v1.ServiceReference: namespace name path port
+admissionregistration.v1.ValidatingWebhook: name clientConfig rules failurePolicy namespaceSelector sideEffects
+  timeoutSeconds admissionReviewVersions matchPolicy objectSelector matchConditions
+admissionregistration.v1.ValidatingWebhookConfiguration: metadata webhooks
+admissionregistration.v1.WebhookClientConfig: service caBundle url
 apps.v1.ControllerRevision: metadata data revision
 apps.v1.Deployment: metadata spec status
 apps.v1.DeploymentCondition: type status reason=4 message lastUpdateTime lastTransitionTime

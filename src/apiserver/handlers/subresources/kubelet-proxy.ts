@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { KubeObject } from "../../../api/meta/objects.ts";
 import { badRequest, methodNotAllowed, pathNotFound } from "../../../api/meta/status-error.ts";
 import type { AdmissionChain } from "../../admission/admission-chain.ts";
-import type { RequestInfo, ResourceRequest } from "../../request/request-info.ts";
+import { isTrue, type RequestInfo, type ResourceRequest } from "../../request/request-info.ts";
 import type { UserInfo } from "../../request/user-info.ts";
 import {
   type BackendProxyDeps,
@@ -68,7 +69,7 @@ export function createKubeletProxy({
   function proxyOf(info: ResourceRequest, user: UserInfo): KubeletProxy {
     return {
       async request(request, response) {
-        await admitConnect(info, user);
+        await admitConnect(info, user, request);
         if (info.plural !== "nodes")
           return proxyToBackend(backends, await findBackend(backends, info), { request, response });
         const { endpoint, other } = await findKubelet(deps, info.name);
@@ -76,7 +77,7 @@ export function createKubeletProxy({
         await proxyNode(deps, endpoint, { request, response });
       },
       async upgrade(request, socket, head) {
-        await admitConnect(info, user);
+        await admitConnect(info, user, request);
         const upgrade = { request, socket, head };
         if (info.plural !== "nodes")
           return upgradeBackend(backends, await findBackend(backends, info), upgrade);
@@ -88,12 +89,17 @@ export function createKubeletProxy({
   }
 
   /** Everything but reading a log is a CONNECT. */
-  async function admitConnect(info: ResourceRequest, user: UserInfo): Promise<void> {
+  async function admitConnect(
+    info: ResourceRequest,
+    user: UserInfo,
+    request: IncomingMessage,
+  ): Promise<void> {
     const { definition, namespace, name, subresource } = info;
     if (!definition) throw pathNotFound();
     const ref = { resource: definition.resource, namespace, name };
-    const noObjects = { object: undefined, current: undefined };
-    await admission.admit({ operation: "connect", ref, subresource, ...noObjects, user, dryRun: false });
+    const object = connectOptions(definition.resource.kind, subresource, request.url ?? "");
+    const objects = { object, current: undefined };
+    await admission.admit({ operation: "connect", ref, subresource, ...objects, user, dryRun: false });
   }
 
   return (info, user) => {
@@ -119,7 +125,7 @@ export function createKubeletProxy({
           async upgrade(request, socket, head) {
             // Browsers open WebSockets with GET.
             allowMethods(request, ["GET", "POST"]);
-            await admitConnect(info, user);
+            await admitConnect(info, user, request);
             await proxyPodStream(deps, info, { subresource, request, socket, head });
           },
         };
@@ -127,6 +133,25 @@ export function createKubeletProxy({
         return proxyOf(info, user);
     }
   };
+}
+
+const connectKinds: Readonly<Record<string, string>> = {
+  exec: "PodExecOptions",
+  attach: "PodAttachOptions",
+  portforward: "PodPortForwardOptions",
+};
+
+/** The query of a CONNECT as the object that admission webhooks get. */
+function connectOptions(parent: string, subresource: string, url: string): KubeObject {
+  const query = new URLSearchParams(url.split("?", 2)[1] ?? "");
+  const options: Record<string, unknown> = {};
+  for (const name of ["stdin", "stdout", "stderr", "tty"]) if (isTrue(query.get(name))) options[name] = true;
+  for (const name of ["container", "path"]) if (query.get(name)) options[name] = query.get(name);
+  if (query.has("command")) options.command = query.getAll("command");
+  if (query.has("ports")) options.ports = query.getAll("ports").map(Number);
+  const kind = connectKinds[subresource] ?? `${parent}ProxyOptions`;
+  // Options are the only objects without metadata.
+  return { kind, apiVersion: "v1", ...options } as unknown as KubeObject;
 }
 
 function reject(message: string): () => Promise<void> {

@@ -56,6 +56,8 @@ interface ApplyRequest extends ApplyOptions {
   readonly configuration: JsonObject;
   readonly user: UserInfo;
   readonly dryRun: boolean;
+  /** Options of the request for admission webhooks. Default: none. */
+  readonly options?: object;
 }
 
 export function isApplyPatch({ headers }: ApiRequest): boolean {
@@ -92,6 +94,7 @@ function parseConfiguration(text: string): JsonObject {
 /** Server-side apply: merges the configuration into the object, or creates the object. */
 export async function applyObject(deps: WriteDeps, request: ApplyRequest): Promise<ApiResponse> {
   const { ref, subresource, user, dryRun } = request;
+  const options = request.options && { options: request.options };
   const definition = definitionOf(deps, ref.resource);
   checkConfiguration(definition, request.configuration);
   const next = (current: KubeObject) => applyTo(deps, definition, request, current);
@@ -104,6 +107,7 @@ export async function applyObject(deps: WriteDeps, request: ApplyRequest): Promi
       writer: undefined,
       dryRun,
       warnings: [],
+      ...options,
     });
   } catch (error) {
     const isMissing = error instanceof StatusError && error.code === 404 && error.details?.name === ref.name;
@@ -113,12 +117,22 @@ export async function applyObject(deps: WriteDeps, request: ApplyRequest): Promi
   checkNames(ref, object);
   const { resource, namespace } = ref;
   try {
-    const created = { resource, namespace, object, user, writer: undefined, dryRun, warnings: [] };
+    const created = {
+      resource,
+      namespace,
+      object,
+      user,
+      writer: undefined,
+      dryRun,
+      warnings: [],
+      ...options,
+    };
     return await createObject(deps, created);
   } catch (error) {
     // Another client created it in the meantime.
     if (!(error instanceof StatusError) || error.reason !== "AlreadyExists") throw error;
-    return updateObject(deps, { ref, subresource, next, user, writer: undefined, dryRun, warnings: [] });
+    const update = { ref, subresource, next, user, writer: undefined, dryRun, warnings: [], ...options };
+    return updateObject(deps, update);
   }
 }
 

@@ -19,6 +19,8 @@ export interface CreateRequest {
   readonly writer: FieldWriter | undefined;
   readonly dryRun: boolean;
   readonly warnings: readonly string[];
+  /** Options of the request for admission webhooks. Default: none. */
+  readonly options?: object;
 }
 
 /** Attempts to generate a name that is not in use. */
@@ -45,6 +47,7 @@ async function createOnce(deps: WriteDeps, request: CreateRequest): Promise<ApiR
   checkRequest(request);
   if (strategy.load) await strategy.load();
   const namespace = resource.namespaced ? request.namespace : "";
+  const hasGeneratedName = !object.metadata.name;
   setServerMetadata(object, { namespace, now: context.now });
   const ref: ObjectRef = { resource, namespace, name: object.metadata.name ?? "" };
 
@@ -53,7 +56,7 @@ async function createOnce(deps: WriteDeps, request: CreateRequest): Promise<ApiR
     const { now } = context;
     trackFields(deps, { definition, endpoint: "", writer, next: object, current: undefined, now });
   }
-  strategy.prepareForCreate?.(object, context);
+  const admissionWarnings: string[] = [];
   const admitted: AdmissionRequest = {
     operation: "create",
     ref,
@@ -62,8 +65,14 @@ async function createOnce(deps: WriteDeps, request: CreateRequest): Promise<ApiR
     current: undefined,
     user,
     dryRun,
+    ...(request.options && { options: request.options }),
+    hasGeneratedName,
+    warnings: admissionWarnings,
   };
   await deps.admission.mutate(admitted);
+  // As upstream, after mutating admission, so that it cannot set what only the server sets.
+  strategy.prepareForCreate?.(object, context);
+  await deps.admission.allocate(admitted);
   const errors = [
     ...validateObjectMeta(object.metadata, {
       namespaced: resource.namespaced,
@@ -75,7 +84,11 @@ async function createOnce(deps: WriteDeps, request: CreateRequest): Promise<ApiR
   if (errors.length > 0) throw invalidObject(resource, ref.name, errors);
   await deps.admission.validate(admitted);
 
-  const warnings = [...request.warnings, ...(strategy.warnings?.(object, context) ?? [])];
+  const warnings = [
+    ...request.warnings,
+    ...admissionWarnings,
+    ...(strategy.warnings?.(object, context) ?? []),
+  ];
   if (dryRun) {
     if (await deps.objectStore.find(ref)) throw alreadyExists(resource, ref.name);
     return { kind: "object", status: 201, object, warnings };

@@ -18,9 +18,11 @@ export async function deleteObject(deps: WriteDeps, request: DeleteRequest): Pro
   const { ref, options } = request;
   const { strategy } = definitionOf(deps, ref.resource);
   const dryRun = (options.dryRun?.length ?? 0) > 0;
+  let warnings: string[] = [];
   const result = await deps.objectStore.change(ref, async (cached): Promise<Change> => {
     const current = cached.parse();
     checkPreconditions(ref, options, current);
+    warnings = [];
     await deps.admission.admit({
       operation: "delete",
       ref,
@@ -29,6 +31,8 @@ export async function deleteObject(deps: WriteDeps, request: DeleteRequest): Pro
       current,
       user: request.user,
       dryRun,
+      options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...withoutEmpty(options) },
+      warnings,
     });
     const held = strategy.beginDeletion?.(current, strategyContext(deps)) === "hold";
     const plan = decideDelete({
@@ -51,13 +55,17 @@ export async function deleteObject(deps: WriteDeps, request: DeleteRequest): Pro
   });
   const removed = result.kind === "removed" || dryRun;
   const isPolicyGiven = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
-  const warnings = strategy.orphanWarning && !isPolicyGiven ? [strategy.orphanWarning] : [];
+  if (strategy.orphanWarning && !isPolicyGiven) warnings.push(strategy.orphanWarning);
   if (removed && !strategy.returnsDeletedObject) {
     return { kind: "object", status: 200, object: successStatus(ref, result.object), warnings };
   }
   // 202 for a delete that is not finished, but only for clients that use the deprecated orphanDependents.
   const status = !removed && options.orphanDependents === false ? 202 : 200;
   return { kind: "object", status, object: result.object, warnings };
+}
+
+function withoutEmpty({ dryRun, ...options }: DeleteOptions): object {
+  return { ...options, ...(dryRun?.length && { dryRun }) };
 }
 
 function successStatus({ resource, name }: ObjectRef, object: CachedObject): Status {

@@ -34,6 +34,8 @@ interface UpdateRequest {
   readonly writer: FieldWriter | undefined;
   readonly dryRun: boolean;
   readonly warnings: readonly string[];
+  /** Options of the request for admission webhooks. Default: none. */
+  readonly options?: object;
 }
 
 /** PUT: replaces the object with the body. */
@@ -114,13 +116,11 @@ async function prepare(
   if (subresource === "status") {
     const applyDefaults = strategy.applyStatusDefaults ?? strategy.applyDefaults;
     applyDefaults?.(next, context);
-    track();
-    strategy.prepareForStatusUpdate?.(next, current, context);
   } else {
     strategy.applyDefaults?.(next, context);
-    track();
-    strategy.prepareForUpdate?.(next, current, context);
   }
+  track();
+  const warnings: string[] = [];
   const admitted: AdmissionRequest = {
     operation: "update",
     ref,
@@ -129,8 +129,14 @@ async function prepare(
     current,
     user,
     dryRun,
+    ...(request.options && { options: request.options }),
+    warnings,
   };
   await deps.admission.mutate(admitted);
+  // As upstream, after mutating admission, so that it cannot change what this endpoint does not write.
+  if (subresource === "status") strategy.prepareForStatusUpdate?.(next, current, context);
+  else strategy.prepareForUpdate?.(next, current, context);
+  await deps.admission.allocate(admitted);
   const errors = [
     ...validateObjectMetaUpdate(next.metadata, current.metadata, strategy),
     ...validate(strategy, { subresource, next, current, context }),
@@ -138,8 +144,9 @@ async function prepare(
   if (errors.length > 0) throw invalidObject(ref.resource, ref.name, errors);
   await deps.admission.validate(admitted);
   // Most warnings are about the spec, which a status update does not change.
-  if (subresource === "status") return strategy.statusWarnings?.(next) ?? [];
-  return strategy.warnings?.(next, context, current) ?? [];
+  const own =
+    subresource === "status" ? strategy.statusWarnings?.(next) : strategy.warnings?.(next, context, current);
+  return own ? [...warnings, ...own] : warnings;
 }
 
 function validate(

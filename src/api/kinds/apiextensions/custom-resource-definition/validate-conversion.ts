@@ -1,6 +1,7 @@
 import type { Conversion, CustomResourceDefinition } from "../../../custom/custom-resource-definition.ts";
 import type { FieldErrors } from "../../../meta/field-errors.ts";
-import { dns1035LabelProblems, dnsSubdomainProblems } from "../../../meta/names.ts";
+import { dns1035LabelProblems } from "../../../meta/names.ts";
+import { validateWebhookService, validateWebhookUrl } from "../../../meta/validate-webhook.ts";
 
 const reviewVersions = ["v1", "v1beta1"];
 
@@ -21,47 +22,9 @@ export function validateConversion(
   if (!config) at.required("webhookClientConfig", "required when strategy is set to Webhook");
   else if ((config.url === undefined) === (config.service === undefined))
     at.required("webhookClientConfig", "exactly one of url or service is required");
-  else if (config.url !== undefined) validateUrl(config.url, at.child("webhookClientConfig"));
-  else if (config.service) validateService(config.service, at.child("webhookClientConfig.service"));
+  else if (config.url !== undefined) validateWebhookUrl(config.url, at.child("webhookClientConfig"));
+  else if (config.service) validateWebhookService(config.service, at.child("webhookClientConfig.service"));
   validateReviewVersions(webhook?.conversionReviewVersions ?? [], current, at);
-}
-
-function validateUrl(url: string, at: FieldErrors): void {
-  const form = "; desired format: https://host[/path]";
-  if (!URL.canParse(url)) {
-    at.required("url", `url must be a valid URL: parse ${JSON.stringify(url)}: invalid URL${form}`);
-    return;
-  }
-  const { protocol, hostname, username, password, search, hash } = new URL(url);
-  if (protocol !== "https:")
-    at.invalid("url", protocol.slice(0, -1), `'https' is the only allowed URL scheme${form}`);
-  if (hostname === "") at.invalid("url", hostname, `host must be specified${form}`);
-  if (username || password) at.invalid("url", username, "user information is not permitted in the URL");
-  if (hash) at.invalid("url", hash.slice(1), "fragments are not permitted in the URL");
-  if (search) at.invalid("url", search.slice(1), "query parameters are not permitted in the URL");
-}
-
-function validateService(
-  { name, namespace, path, port }: { name?: string; namespace?: string; path?: string; port?: number },
-  at: FieldErrors,
-): void {
-  if (!name) at.required("name");
-  if (!namespace) at.required("namespace");
-  if (port !== undefined && (port < 1 || port > 65_535))
-    at.invalid("port", port, "port is not valid: must be between 1 and 65535, inclusive");
-  if (!path || path === "/") return;
-  if (!path.startsWith("/")) at.invalid("path", path, "must start with a '/'");
-  const checked = path.slice(1);
-  const segments = (checked.endsWith("/") ? checked.slice(0, -1) : checked).split("/");
-  for (const [i, segment] of segments.entries()) {
-    if (segment === "") at.invalid("path", path, `segment[${i}] may not be empty`);
-    else
-      at.problems(
-        "path",
-        path,
-        dnsSubdomainProblems(segment).map((problem) => `segment[${i}]: ${problem}`),
-      );
-  }
 }
 
 function validateReviewVersions(

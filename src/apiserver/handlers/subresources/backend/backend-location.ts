@@ -1,7 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { Endpoints, Pod, Service } from "../../../../api/meta/objects.ts";
 import { badRequest, serviceUnavailable } from "../../../../api/meta/status-error.ts";
-import { isProxyable } from "../kubelet/kubelet-transport.ts";
+import { isProxyable } from "../../../outgoing/address-rules.ts";
 
 /** Server to which a request for `pods/proxy` or `services/proxy` is forwarded. */
 export interface Backend {

@@ -4,9 +4,10 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createInflateRaw } from "node:zlib";
 import type { Endpoints, Pod, Service } from "../../../../api/meta/objects.ts";
 import { StatusError, serviceUnavailable } from "../../../../api/meta/status-error.ts";
+import { formatEndpoint } from "../../../outgoing/dial-error-text.ts";
 import type { ResourceRequest } from "../../../request/request-info.ts";
 import { requestHeaders, responseHeaders } from "../kubelet/forwarded-headers.ts";
-import { type BackendTransport, formatEndpoint } from "../kubelet/kubelet-transport.ts";
+import type { BackendTransport } from "../kubelet/kubelet-transport.ts";
 import { abortOnClose, abortOnEnd, reachBackend, relayUpgrade } from "../kubelet/reach-kubelet.ts";
 import {
   type Backend,

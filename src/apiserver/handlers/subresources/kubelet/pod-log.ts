@@ -3,9 +3,9 @@ import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { badRequest, StatusError } from "../../../../api/meta/status-error.ts";
 import { acceptWebSocket, isWebSocketRequest } from "../../../../lib/http/accept-web-socket.ts";
+import { formatEndpoint } from "../../../outgoing/dial-error-text.ts";
 import { type ResourceRequest, splitUrl } from "../../../request/request-info.ts";
 import { kubeletEndpoint, logPath } from "./kubelet-location.ts";
-import { formatEndpoint } from "./kubelet-transport.ts";
 import { parsePodLogOptions } from "./pod-log-options.ts";
 import {
   abortOnClose,

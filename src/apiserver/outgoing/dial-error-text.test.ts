@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dialErrorText } from "./kubelet-transport.ts";
+import { dialErrorText } from "./dial-error-text.ts";
 
 test.each([
   ["ECONNREFUSED", "10.0.0.1", "dial tcp 10.0.0.1:10250: connect: connection refused"],

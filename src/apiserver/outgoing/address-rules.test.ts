@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkHost, createLookup, isProxyable } from "./kubelet-transport.ts";
+import { checkHost, createLookup, isProxyable } from "./address-rules.ts";
 
 const strict = { allowLoopback: false };
 const oneMachine = { allowLoopback: true };

@@ -1,0 +1,65 @@
+import type * as k8s from "@kubernetes/client-node";
+import { isEqual } from "../../../meta/is-equal.ts";
+import type { KubeObject, Wire } from "../../../meta/objects.ts";
+import { ageColumn, column, nameColumn } from "../../columns.ts";
+import { defineKind, type KindDefinition } from "../../kind-definition.ts";
+import { raiseGeneration, type Strategy, startGeneration } from "../../strategy.ts";
+import { validateWebhooks } from "./validate-webhooks.ts";
+
+/** One webhook of a configuration. Only mutating webhooks have a reinvocationPolicy. */
+export type Webhook = Wire<k8s.V1MutatingWebhook>;
+
+export type WebhookConfiguration = KubeObject & { webhooks?: Webhook[] };
+
+/** Defines one of the two kinds that configure admission webhooks. */
+export function defineWebhookConfiguration<T extends WebhookConfiguration>(resource: {
+  readonly plural: string;
+  readonly kind: string;
+}): KindDefinition {
+  const isMutating = resource.kind.startsWith("Mutating");
+  const strategy: Strategy<T> = {
+    allowUnconditionalUpdate: false,
+    applyDefaults({ webhooks }) {
+      for (const webhook of webhooks ?? []) applyDefaults(webhook, isMutating);
+    },
+    prepareForCreate: startGeneration,
+    prepareForUpdate(next, current) {
+      if (!isEqual(next.webhooks, current.webhooks)) raiseGeneration(next, current);
+    },
+    validate: ({ webhooks = [] }) => validateWebhooks(webhooks, undefined),
+    validateUpdate: ({ webhooks = [] }, current) => validateWebhooks(webhooks, current.webhooks ?? []),
+  };
+  return defineKind<T>({
+    resource: {
+      group: "admissionregistration.k8s.io",
+      version: "v1",
+      ...resource,
+      namespaced: false,
+      categories: ["api-extensions"],
+    },
+    strategy,
+    columns: [
+      nameColumn,
+      column(
+        "Webhooks",
+        "Number of webhooks in this configuration",
+        ({ webhooks }) => webhooks?.length ?? 0,
+        {
+          type: "integer",
+        },
+      ),
+      ageColumn,
+    ],
+  });
+}
+
+function applyDefaults(webhook: Webhook, isMutating: boolean): void {
+  webhook.failurePolicy ??= "Fail";
+  webhook.matchPolicy ??= "Equivalent";
+  webhook.namespaceSelector ??= {};
+  webhook.objectSelector ??= {};
+  webhook.timeoutSeconds ??= 10;
+  if (isMutating) webhook.reinvocationPolicy ??= "Never";
+  for (const rule of webhook.rules ?? []) rule.scope ??= "*";
+  if (webhook.clientConfig?.service) webhook.clientConfig.service.port ??= 443;
+}
