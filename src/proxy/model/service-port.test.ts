@@ -163,6 +163,11 @@ test("plans the health check of a load balancer with policy Local", () => {
     name: "web",
     localEndpoints: 1,
   });
+  const terminating = [makeSlice([at("10.0.0.1", { ...local, ...draining })])];
+  expect(planService(makeService(spec), terminating, here)).toMatchObject({
+    ports: [{ endpoints: { local: [{ address: "10.0.0.1" }] } }],
+    healthCheck: { localEndpoints: 0 },
+  });
   expect(
     planService(makeService({ ...spec, externalTrafficPolicy: "Cluster" }), slices, here).healthCheck,
   ).toBeUndefined();

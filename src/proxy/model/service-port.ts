@@ -76,6 +76,7 @@ export function planService(
       ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? defaultAffinitySeconds)
       : undefined;
   const clusterIPs = spec.clusterIPs?.length ? spec.clusterIPs : [spec.clusterIP ?? ""];
+  const localReady = new Set<string>();
   const ports = clusterIPs.flatMap((clusterIP): ServicePort[] => {
     const family = ipFamilyOf(clusterIP);
     if (!family || ipProblems(clusterIP).length > 0) return [];
@@ -92,6 +93,7 @@ export function planService(
       const portName = port.name ?? "";
       const protocol = (port.protocol ?? "TCP") as Protocol;
       const candidates = candidatesOf(slices, { name: portName, protocol, addressType: family }, node);
+      for (const { address, isLocal, ready } of candidates) if (isLocal && ready) localReady.add(address);
       return {
         name: `${namespace}/${name}:${portName}`,
         family,
@@ -111,18 +113,15 @@ export function planService(
       };
     });
   });
-  return { ports, healthCheck: healthCheckOf(service, ports) };
+  return { ports, healthCheck: healthCheckOf(service, localReady.size) };
 }
 
 const defaultAffinitySeconds = 10_800;
 
-function healthCheckOf(
-  { metadata, spec }: Service,
-  ports: readonly ServicePort[],
-): ServiceHealthCheck | undefined {
+/** Terminating endpoints do not count: they serve connections that still arrive, but no new ones should. */
+function healthCheckOf({ metadata, spec }: Service, localEndpoints: number): ServiceHealthCheck | undefined {
   const { namespace = "", name = "" } = metadata;
   const port = spec?.healthCheckNodePort;
   if (!port || spec?.externalTrafficPolicy !== "Local" || spec.type !== "LoadBalancer") return undefined;
-  const addresses = ports.flatMap(({ endpoints }) => endpoints.local.map(({ address }) => address));
-  return { port, namespace, name, localEndpoints: new Set(addresses).size };
+  return { port, namespace, name, localEndpoints };
 }
