@@ -6,16 +6,22 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { RunPodSandboxRequest } from "../../src/cri/generated/cri.ts";
 import { createMounter } from "../../src/kubelet/volumes/mounter.ts";
 import { bindSubPath } from "../../src/kubelet/volumes/sub-path.ts";
+import { quoteShell } from "../../src/lib/quote-shell.ts";
+import { noConfig } from "../../src/runtime/runtime-config.ts";
 import { describeWithDrivers, sleepy } from "../support/cri/cri-drivers.ts";
-import { execIn, runContainer, runSandbox } from "../support/cri/cri-pod.ts";
-import { toolPath } from "../support/programs/tools.ts";
+import { execIn, podConfig, runContainer, runSandbox } from "../support/cri/cri-pod.ts";
+import { startCriRuntime } from "../support/cri/cri-runtime.ts";
+import { describeWithTool, toolPath } from "../support/programs/tools.ts";
 
 /** Swaps the directory `sub` for the link `evil` and back, as fast as a container that writes to the volume can. */
 const swapper = `
@@ -36,21 +42,12 @@ const swapper = `
 describeWithDrivers(
   "a container that changes a volume while another one is created",
   ({ client, driver, runtime }) => {
-    function makeVolume(): { outer: string; inner: string; victim: string } {
-      const home = mkdtempSync(join(runtime().directory, "race-"));
-      const [outer = "", inner = "", victim = ""] = ["outer", "inner", "victim"].map((name) =>
-        join(home, name),
-      );
-      for (const path of [join(outer, "sub"), inner, victim]) mkdirSync(path, { recursive: true });
-      writeFileSync(join(inner, "from-inner"), "");
-      symlinkSync(victim, join(outer, "evil"));
-      return { outer, inner, victim };
-    }
+    const newVolume = () => makeVolume(mkdtempSync(join(runtime().directory, "race-")));
 
     test.runIf(driver === "host" || runcStaysInside())(
       "does not lead the other's mount points out of the volume",
       async () => {
-        const { outer, inner, victim } = makeVolume();
+        const { outer, inner, victim } = newVolume();
         const sandbox = await runSandbox(client());
         const child = spawn(process.execPath, ["-e", swapper], {
           cwd: outer,
@@ -81,7 +78,7 @@ describeWithDrivers(
     );
 
     test("gets only its own subPath mounted, also if it replaces the directory", async () => {
-      const { outer, victim } = makeVolume();
+      const { outer, victim } = newVolume();
       writeFileSync(join(outer, "sub/file"), "inside");
       writeFileSync(join(victim, "file"), "the host's");
       const mounter = createMounter();
@@ -106,7 +103,69 @@ describeWithDrivers(
   },
 );
 
-/** runc before 1.1.14 loses the same race: CVE-2024-45310. */
+/** An OCI runtime that replaces `sub` by the link `evil` after the driver has checked the mounts, then calls runc. */
+const swappingRuntime = (outer: string, runc: string) => `#!/bin/sh
+bundle= previous=
+for word; do
+  [ "$previous" != --bundle ] || bundle=$word
+  previous=$word
+done
+cd ${quoteShell(outer)}
+if [ -n "$bundle" ] && [ -e evil ] && grep -q /data/sub/deep "$bundle/config.json"; then
+  ls sub > seen
+  mv sub aside
+  mv evil sub
+fi
+exec ${quoteShell(runc)} "$@"
+`;
+
+describeWithTool("busybox", "with runc of any version", () => {
+  describeWithTool("conmon", "a mount point in a volume", () => {
+    test("exists before runc is called, and does not lead out of the container if it is replaced then", async () => {
+      const home = mkdtempSync(join(tmpdir(), "kindling-swap-"));
+      const { outer, inner, victim } = makeVolume(home);
+      const path = join(home, "swapping-runtime");
+      writeFileSync(path, swappingRuntime(outer, toolPath("runc")), { mode: 0o755 });
+      const handlers = new Map([["swapping", path]]);
+      const runtime = await startCriRuntime({ driver: "oci", runtimeConfig: { ...noConfig, handlers } });
+      const { client } = runtime;
+      try {
+        const request = RunPodSandboxRequest.fromPartial({
+          config: podConfig(),
+          runtimeHandler: "swapping",
+        });
+        const { podSandboxId } = await client.runtime.runPodSandbox(request);
+        const mounts = [
+          { containerPath: "/data", hostPath: outer },
+          { containerPath: "/data/sub/deep", hostPath: inner },
+        ];
+        // Refused or running, depending on the version.
+        await runContainer(client, podSandboxId, { mounts, ...sleepy }).catch(() => {});
+        expect(readFileSync(join(outer, "seen"), "utf8")).toBe("deep\n");
+        expect(readdirSync(victim)).toEqual([]);
+        await client.runtime.removePodSandbox({ podSandboxId });
+      } finally {
+        await runtime.stop();
+        rmSync(home, { recursive: true, force: true });
+      }
+      expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(home);
+    });
+  });
+});
+
+/** A volume with the directory `sub` and the link `evil` out of it, and another volume to mount inside it. */
+function makeVolume(home: string): { outer: string; inner: string; victim: string } {
+  const [outer = "", inner = "", victim = ""] = ["outer", "inner", "victim"].map((name) => join(home, name));
+  for (const path of [join(outer, "sub"), inner, victim]) mkdirSync(path, { recursive: true });
+  writeFileSync(join(inner, "from-inner"), "");
+  symlinkSync(victim, join(outer, "evil"));
+  return { outer, inner, victim };
+}
+
+/**
+ * runc before 1.1.14 (CVE-2024-45310) checks a mount point and then creates it by its path. A link that replaces the
+ * directory between the two leads to the host, and nothing that the driver does before can prevent it.
+ */
 function runcStaysInside(): boolean {
   const [, major, minor, patch] = /version (\d+)\.(\d+)\.(\d+)/.exec(runcVersion()) ?? [];
   return Number(major) * 1e6 + Number(minor) * 1e3 + Number(patch) >= 1_001_014;
