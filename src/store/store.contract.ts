@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, test } from "vitest";
-import { describeCompaction } from "./contract/compaction.ts";
-import { describeReads } from "./contract/reads.ts";
+import { describeReads, describeWrites } from "./contract/reads-and-writes.ts";
 import {
   bytes,
   expectCode,
@@ -9,8 +8,7 @@ import {
   type StoreFixture,
   take,
 } from "./contract/store-fixture.ts";
-import { describeWatches } from "./contract/watches.ts";
-import { describeWrites } from "./contract/writes.ts";
+import { describeCompaction, describeWatches } from "./contract/watches-and-compaction.ts";
 
 /** Test suite that every backend of the store must pass. */
 export function describeStoreContract(name: string, backend: StoreBackend): void {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { eventKey } from "../../src/store/store.ts";
-import { isStoreError } from "../../src/store/store-error.ts";
+import { eventKey, isStoreError } from "../../src/store/store.ts";
 import { describeWithTool } from "../support/programs/tools.ts";
 import { bytes, eventually, range, useEtcd } from "../support/servers/etcd-fixture.ts";
 

@@ -3,8 +3,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
-import type { Store } from "../../src/store/store.ts";
-import { isStoreError } from "../../src/store/store-error.ts";
+import { isStoreError, type Store } from "../../src/store/store.ts";
 import { createRandom, damages } from "./lmdb-damage.ts";
 import { digest, writeALittle } from "./lmdb-damage-sample.ts";
 

@@ -2,8 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { openLmdbStore } from "../../src/store/lmdb/lmdb-store.ts";
-import type { Store } from "../../src/store/store.ts";
-import { isStoreError } from "../../src/store/store-error.ts";
+import { isStoreError, type Store } from "../../src/store/store.ts";
 import { mountSmallDisk } from "../support/files/small-disk.ts";
 
 const disk = mountSmallDisk(4);

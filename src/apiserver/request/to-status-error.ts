@@ -7,7 +7,7 @@ import {
   serviceUnavailable,
 } from "../../api/meta/status-error.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { StoreError } from "../../store/store-error.ts";
+import { StoreError } from "../../store/store.ts";
 
 /** Translates any error into the Status that the API returns. */
 export function toStatusError(error: unknown): StatusError {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { StoreError } from "../../store/store-error.ts";
+import { StoreError } from "../../store/store.ts";
 import { explainStart } from "./explain-start.ts";
 
 const explain = async (error: unknown, holder?: string) => {

@@ -1,4 +1,4 @@
-import { isStoreError } from "../../store/store-error.ts";
+import { isStoreError } from "../../store/store.ts";
 
 interface Circumstances {
   readonly dataDir: string;

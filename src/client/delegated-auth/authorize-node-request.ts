@@ -13,7 +13,7 @@ export interface AuthenticationOptions {
   readonly anonymous?: boolean;
   /** Authenticate bearer tokens with TokenReviews. Defaults to true. */
   readonly webhook?: boolean;
-  /** Accept tokens for node agents in the header of agent-token.ts. Defaults to false. */
+  /** Accept tokens for node agents in the header `agentTokenHeader`. Defaults to false. */
   readonly agentTokens?: boolean;
 }
 

@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { expect } from "vitest";
-import { eventKey, type Store, type StoreEvent, type WatchOptions } from "../store.ts";
-import type { StoreErrorCode } from "../store-error.ts";
+import { eventKey, type Store, type StoreErrorCode, type StoreEvent, type WatchOptions } from "../store.ts";
 
 /** Backend under test. */
 export interface StoreBackend {

@@ -10,7 +10,7 @@ import {
 } from "@grpc/grpc-js";
 import { callUnary, type DuplexCall, isGrpcError, openDuplex } from "../../lib/grpc-call.ts";
 import { joinHostPort } from "../../lib/join-host-port.ts";
-import { isUnavailable } from "./etcd-error.ts";
+import { isUnavailable } from "./failover.ts";
 import { MaintenanceService } from "./generated/etcd.ts";
 
 /** Member of the etcd cluster. */

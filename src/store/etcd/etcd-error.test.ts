@@ -6,7 +6,7 @@ import {
   fromEtcdError,
   isUnavailable,
   outcomeUnknown,
-} from "./etcd-error.ts";
+} from "./failover.ts";
 
 function grpcError(code: status, details: string): ServiceError {
   return Object.assign(new Error(details), { code, details, metadata: new Metadata() });

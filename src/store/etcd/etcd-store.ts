@@ -1,11 +1,17 @@
 import { setMaxListeners } from "node:events";
 import type { MethodDefinition } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import { checkKey, checkValue, type Entry, type ListPage, type Store } from "../store.ts";
-import { isStoreError, storeClosed } from "../store-error.ts";
+import {
+  checkKey,
+  checkValue,
+  type Entry,
+  isStoreError,
+  type ListPage,
+  type Store,
+  storeClosed,
+} from "../store.ts";
 import { createEtcdEndpoint, type EtcdTls } from "./endpoint.ts";
-import { expectPart } from "./etcd-error.ts";
-import { type CallKind, createEtcdFailover } from "./failover.ts";
+import { type CallKind, createEtcdFailover, expectPart } from "./failover.ts";
 import {
   type Compare,
   Compare_CompareResult as CompareResult,

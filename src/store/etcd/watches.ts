@@ -1,11 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createAsyncQueue } from "../../lib/async-queue.ts";
 import { type DuplexCall, isGrpcError } from "../../lib/grpc-call.ts";
-import { defaultMaxBuffered, firstRevision, type StoreEvent, type WatchOptions } from "../store.ts";
-import { compacted, StoreError, slowWatcher } from "../store-error.ts";
+import {
+  compacted,
+  defaultMaxBuffered,
+  firstRevision,
+  StoreError,
+  type StoreEvent,
+  slowWatcher,
+  type WatchOptions,
+} from "../store.ts";
 import type { EtcdEndpoint } from "./endpoint.ts";
-import { expectPart, fromEtcdError, isUnavailable } from "./etcd-error.ts";
-import type { EtcdFailover } from "./failover.ts";
+import { type EtcdFailover, expectPart, fromEtcdError, isUnavailable } from "./failover.ts";
 import {
   type Event,
   Event_EventType as EventType,

@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { StoreError } from "../store-error.ts";
+import { StoreError } from "../store.ts";
 
 /**
  * Exclusive use of a directory by one process. The claim is a unix socket in the directory on which its owner listens: a

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/support/files/temporary-folder.ts";
 import { estimatePages, openLmdbEnvironment, openPreallocation } from "./environment.ts";
 import type { RowWrite } from "./tables.ts";
-import { readMetaPages } from "./verify/page-reader.ts";
+import { readMetaPages } from "./verify/walk-tree.ts";
 
 const folder = temporaryFolder();
 

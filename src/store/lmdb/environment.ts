@@ -1,10 +1,8 @@
 import { open } from "node:fs/promises";
 import type { Transaction } from "lmdb";
-import type { TableKeys, TableName } from "./format.ts";
 import { commitFailed, unreadable } from "./lmdb-error.ts";
-import { openTables, type RowWrite } from "./tables.ts";
-import { readMetaPages } from "./verify/page-reader.ts";
-import { countFreePages } from "./verify/walk-tree.ts";
+import { openTables, type RowWrite, type TableKeys, type TableName } from "./tables.ts";
+import { countFreePages, readMetaPages } from "./verify/walk-tree.ts";
 
 interface RangeOptions<T extends TableName> {
   start: TableKeys[T];

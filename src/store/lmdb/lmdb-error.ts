@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { messageOf } from "../../lib/message-of.ts";
-import { isStoreError, StoreError } from "../store-error.ts";
+import { isStoreError, StoreError } from "../store.ts";
 
 /** The data file has content that Kindling did not write. */
 export function corruptFile(file: string, detail: string): StoreError {

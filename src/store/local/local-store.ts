@@ -2,17 +2,18 @@ import {
   type CreateResult,
   checkKey,
   checkValue,
+  compacted,
   type DeleteResult,
   type Entry,
+  futureRevision,
   isValidKey,
   type ListPage,
   type Store,
   type StoreEvent,
+  storeClosed,
   type UpdateResult,
 } from "../store.ts";
-import { compacted, futureRevision, storeClosed } from "../store-error.ts";
-import { changesToRevision, type Engine } from "./engine.ts";
-import { createWatchHub } from "./watch-hub.ts";
+import { changesToRevision, createWatchHub, type Engine } from "./watch-hub.ts";
 
 interface PendingWrite {
   request: WriteRequest;

@@ -1,6 +1,6 @@
 import type { Resource } from "../../../api/meta/resource.ts";
 import { expired, timeout } from "../../../api/meta/status-error.ts";
-import { isStoreError } from "../../../store/store-error.ts";
+import { isStoreError } from "../../../store/store.ts";
 import type { ListResponse } from "../../request/api-request.ts";
 import type { CachedObject } from "../../storage/cached-object.ts";
 import type { KindCache } from "../../storage/kind-cache.ts";

@@ -4,10 +4,8 @@ import { open } from "lmdb";
 import { beforeAll, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/support/files/temporary-folder.ts";
 import { openLmdbEnvironment } from "../environment.ts";
-import { droppedMark } from "../format.ts";
 import { openLmdbStore } from "../lmdb-store.ts";
-import { encodeEvent, encodeMark } from "../row.ts";
-import type { RowWrite } from "../tables.ts";
+import { droppedMark, encodeEvent, encodeMark, type RowWrite } from "../tables.ts";
 
 const folder = temporaryFolder();
 

@@ -1,20 +1,21 @@
-import { firstRevision } from "../../store.ts";
-import type { StoreError } from "../../store-error.ts";
+import { firstRevision, type StoreError } from "../../store.ts";
+import { unrecognizedFile } from "../lmdb-error.ts";
 import {
   compactedMark,
+  decodeEvent,
+  decodeMark,
   droppedMark,
+  type EventRow,
   formatMark,
+  type Mark,
   revisionKeyBytes,
   revisionKeys,
   type TableName,
   tableNames,
   textKeys,
-} from "../format.ts";
-import { unrecognizedFile } from "../lmdb-error.ts";
-import { decodeEvent, decodeMark, type EventRow, type Mark } from "../row.ts";
+} from "../tables.ts";
 import { nodeFlag, readTree, type Tree, treeBytes } from "./page-layout.ts";
-import { openPageReader, type PageReader } from "./page-reader.ts";
-import { readFreePages, walkTree } from "./walk-tree.ts";
+import { openPageReader, type PageReader, readFreePages, walkTree } from "./walk-tree.ts";
 
 /** Revision bounds of a valid data file. */
 export interface LogBounds {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Entry, StoreEvent } from "../store.ts";
-import { decodeEvent, decodeMark, encodeEvent, encodeMark, type Mark } from "./row.ts";
+import { decodeEvent, decodeMark, encodeEvent, encodeMark, type Mark } from "./tables.ts";
 
 const older: Entry = { key: "/a", value: Buffer.from("old"), revision: 41 };
 const newer: Entry = { key: "/a", value: Buffer.from("new value"), revision: 2 ** 40 };
