@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { dirname } from "node:path";
 import { Server, ServerCredentials, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { createTaskGroup, type TaskGroup } from "../lib/task-group.ts";
-import { socketAddress } from "./client-options.ts";
+import { socketAddress } from "./cri-client.ts";
 import { ImageServiceService, RuntimeServiceService } from "./generated/cri.ts";
 import { serializeProgress } from "./progress-message.ts";
 

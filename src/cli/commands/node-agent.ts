@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { connectContentStore } from "../../cri/content-store.ts";
+import { connectContentStore } from "../../cri/cri-client.ts";
 import { component, createNodeAgent } from "../../node-agent/node-agent.ts";
 import { defaultAgentPort } from "../../node-agent/server/agent-server.ts";
 import { UsageError } from "../options/command-errors.ts";

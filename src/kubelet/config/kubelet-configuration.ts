@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import type { Features } from "../../api/meta/feature-gates.ts";
 import { type FieldError, FieldErrors } from "../../api/meta/field-errors.ts";
-import type { ReportGranularity } from "../../cri/report-meter.ts";
+import type { ReportGranularity } from "../../cri/progress-message.ts";
 import { isMapping } from "../../lib/is-mapping.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { createFieldReader, reportUnknownFields } from "./field-reader.ts";

@@ -5,7 +5,7 @@ import { labelValueProblems, qualifiedNameProblems } from "../../api/meta/names.
 import type { Node } from "../../api/meta/objects.ts";
 import { ipProblems } from "../../api/meta/validate-ip.ts";
 import { taintEffects } from "../../api/pod/validation/scheduling.ts";
-import type { ReportGranularity } from "../../cri/report-meter.ts";
+import type { ReportGranularity } from "../../cri/progress-message.ts";
 import { parseGoDuration } from "../../lib/go-duration.ts";
 import { isMapping } from "../../lib/is-mapping.ts";
 import type { ConfigurationFieldName } from "./configuration-fields.ts";

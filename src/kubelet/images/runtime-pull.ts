@@ -5,8 +5,7 @@ import {
   PullImageWithProgressRequest_GranularityType as GranularityType,
   type PullImageRequest,
 } from "../../cri/generated/cri.ts";
-import { parseProgress } from "../../cri/progress-message.ts";
-import type { ReportGranularity } from "../../cri/report-meter.ts";
+import { parseProgress, type ReportGranularity } from "../../cri/progress-message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
 import type { PullProgress } from "../../lib/image/pull-progress.ts";

@@ -3,7 +3,7 @@ import type { Container, Pod } from "../../api/meta/objects.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
 import { criErrorText } from "../../cri/error-text.ts";
 import { AuthConfig, type ImageSpec, PodSandboxConfig } from "../../cri/generated/cri.ts";
-import type { ReportGranularity } from "../../cri/report-meter.ts";
+import type { ReportGranularity } from "../../cri/progress-message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { PullProgress } from "../../lib/image/pull-progress.ts";
 import { stallReason } from "../../node-agent/containerd/content-pull.ts";

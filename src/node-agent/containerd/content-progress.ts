@@ -1,6 +1,6 @@
 // Clauses: 3542-14
 import { status } from "@grpc/grpc-js";
-import type { ContentStore } from "../../cri/content-store.ts";
+import type { ContentStore } from "../../cri/cri-client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
 import type { Logger } from "../../lib/logger.ts";

@@ -1,5 +1,5 @@
 // Clauses: 3542-14
-import type { ContentStore } from "../../cri/content-store.ts";
+import type { ContentStore } from "../../cri/cri-client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createLruMap } from "../../lib/lru-map.ts";

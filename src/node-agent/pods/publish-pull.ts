@@ -1,7 +1,7 @@
 // Clauses: 3542-14
 import type { Pod } from "../../api/meta/objects.ts";
 import type { EventRecorder } from "../../client/events/event-recorder.ts";
-import type { ReportGranularity } from "../../cri/report-meter.ts";
+import type { ReportGranularity } from "../../cri/progress-message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ContentProgress, PullSample } from "../containerd/content-progress.ts";
 import { stallMessage, stallReason } from "../containerd/content-pull.ts";

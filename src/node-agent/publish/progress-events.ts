@@ -1,5 +1,5 @@
 // Clauses: 3542-6
-import type { ReportGranularity } from "../../cri/report-meter.ts";
+import type { ReportGranularity } from "../../cri/progress-message.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { PullProgress } from "../../lib/image/pull-progress.ts";
 

@@ -1,6 +1,6 @@
 // Clauses: 3542-2, 3542-4
 import { setImmediate } from "node:timers/promises";
-import { meterBySize, startSizeMeter, withDefaults } from "../../cri/report-meter.ts";
+import { meterBySize, startSizeMeter, withDefaults } from "../../cri/progress-message.ts";
 import { createAsyncQueue } from "../../lib/async-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { noProgressMessage } from "../../lib/image/pull-progress.ts";

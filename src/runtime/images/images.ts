@@ -1,5 +1,5 @@
 import { lstat, opendir } from "node:fs/promises";
-import type { ReportGranularity } from "../../cri/report-meter.ts";
+import type { ReportGranularity } from "../../cri/progress-message.ts";
 import type { PullProgress } from "../../lib/image/pull-progress.ts";
 import { isMapping } from "../../lib/is-mapping.ts";
 import { ImageError } from "../errors/image-error.ts";

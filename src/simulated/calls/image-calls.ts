@@ -9,8 +9,11 @@ import {
   type PullImageRequest,
   type PullImageWithProgressRequest,
 } from "../../cri/generated/cri.ts";
-import { createProgressMessages } from "../../cri/progress-message.ts";
-import { type ReportGranularity, requestedGranularity } from "../../cri/report-meter.ts";
+import {
+  createProgressMessages,
+  type ReportGranularity,
+  requestedGranularity,
+} from "../../cri/progress-message.ts";
 import type { ServiceCalls } from "../../cri/serve-call.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { noProgressMessage, type PullProgress } from "../../lib/image/pull-progress.ts";

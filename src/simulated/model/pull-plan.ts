@@ -1,6 +1,6 @@
 import { type ServiceError, status } from "@grpc/grpc-js";
 import type { AuthConfig } from "../../cri/generated/cri.ts";
-import type { ReportGranularity } from "../../cri/report-meter.ts";
+import type { ReportGranularity } from "../../cri/progress-message.ts";
 import type { LayerProgress } from "../../lib/image/pull-progress.ts";
 import type { PullFailure, PullScript } from "../scripts/scripts.ts";
 import { failure } from "./failure.ts";

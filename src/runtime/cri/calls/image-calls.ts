@@ -1,5 +1,4 @@
 // Clauses: 3542-1, 3542-3
-
 import { toNanos } from "../../../cri/field-values.ts";
 import {
   type AuthConfig,
@@ -18,8 +17,11 @@ import {
   type RemoveImageRequest,
   type RemoveImageResponse,
 } from "../../../cri/generated/cri.ts";
-import { createProgressMessages } from "../../../cri/progress-message.ts";
-import { type ReportGranularity, requestedGranularity } from "../../../cri/report-meter.ts";
+import {
+  createProgressMessages,
+  type ReportGranularity,
+  requestedGranularity,
+} from "../../../cri/progress-message.ts";
 import type { StreamRpc, UnaryRpc } from "../../../cri/serve-call.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { invalidArgument, RuntimeError } from "../../errors/runtime-error.ts";
