@@ -4,7 +4,7 @@ import type { Pod, PodCondition } from "../api/meta/objects.ts";
 import { StatusError } from "../api/meta/status-error.ts";
 import type { Client } from "../client/api/client.ts";
 import { createInformer } from "../client/informers/informer.ts";
-import { keyOf } from "../client/informers/object-key.ts";
+import { keyOf } from "../client/informers/object-cache.ts";
 import { createWorkQueue } from "../client/queue/work-queue.ts";
 import { failingToStartType } from "../explain/failing-to-start.ts";
 import { currentFailingToStart } from "../explain/pod-health.ts";

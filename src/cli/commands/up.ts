@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { usersKubeconfig } from "../../client/kubeconfig/edit-kubeconfig.ts";
+import { usersKubeconfig } from "../../client/kubeconfig/merge-kubeconfig.ts";
 import type { RuntimeChoice } from "../../cluster/data-dir/up-record.ts";
 import { checkContainers } from "../../cluster/host/check-containers.ts";
 import type { ServiceProxyOptions } from "../../cluster/parts/service-proxy.ts";

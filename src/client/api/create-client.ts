@@ -3,7 +3,7 @@ import { apiVersionOf } from "../../api/meta/resource.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { loadInClusterAccess, loadKubeconfig } from "../kubeconfig/cluster-access.ts";
 import { createHttpTransport } from "../transport/http-transport.ts";
-import { readStatusError } from "../transport/read-status-error.ts";
+import { readStatusError } from "../transport/status-errors.ts";
 import { type Transport, TransportError, type TransportResponse } from "../transport/transport.ts";
 import type {
   CallOptions,

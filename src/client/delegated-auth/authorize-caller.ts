@@ -2,8 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { type HttpResponse, textResponse } from "../../lib/http/response.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Client } from "../api/client.ts";
-import { authenticate, type Credentials } from "./authenticate.ts";
-import { createAccessReviewer, createTokenReviewer } from "./reviews.ts";
+import { authenticate, type Credentials, createAccessReviewer, createTokenReviewer } from "./authenticate.ts";
 
 /** Result of authentication and authorization. */
 export type AuthorizationResult =

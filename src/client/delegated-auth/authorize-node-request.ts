@@ -4,9 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { HttpError } from "../../lib/http/http-exchange.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Client } from "../api/client.ts";
-import { agentAudience, agentTokenHeader } from "./agent-token.ts";
-import { authenticate, type Caller } from "./authenticate.ts";
-import { createAccessReviewer, createTokenReviewer } from "./reviews.ts";
+import { authenticate, type Caller, createAccessReviewer, createTokenReviewer } from "./authenticate.ts";
 
 export interface AuthenticationOptions {
   /** Accept anonymous requests. Defaults to false. */
@@ -22,7 +20,7 @@ export interface AuthorizationOptions {
   readonly mode?: "Webhook" | "AlwaysAllow";
 }
 
-export interface RequestAuthorizerDeps {
+interface RequestAuthorizerDeps {
   readonly client: Pick<Client, "request">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -87,7 +85,7 @@ export function createRequestAuthorizer(deps: RequestAuthorizerDeps): AuthorizeR
 }
 
 /** Attributes for authorization: a verb on a subresource of the node. */
-export interface RequestAttributes {
+interface RequestAttributes {
   readonly verb: string;
   /** Subresources in the order in which they are checked. One that is allowed is enough. */
   readonly subresources: readonly string[];
@@ -123,3 +121,9 @@ export function requestAttributes(method: string, root: string): RequestAttribut
     subresources: (Object.hasOwn(subresources, root) ? subresources[root] : undefined) ?? ["proxy"],
   };
 }
+
+/** Audience of tokens for node agents. The API server does not accept them. */
+export const agentAudience = "kindling-node-agent";
+
+/** Header with such a token. The API server's proxy removes the header `Authorization`. */
+export const agentTokenHeader = "kindling-node-agent-token";

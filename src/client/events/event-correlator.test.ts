@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../api/meta/objects.ts";
-import { createEventCorrelator } from "./event-correlator.ts";
-import { makeEvent } from "./make-event.ts";
+import { createEventCorrelator, makeEvent } from "./event-correlator.ts";
 
 const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "web-0", namespace: "ns", uid: "u" } };
 let nanoseconds = 0n;

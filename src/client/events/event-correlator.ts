@@ -1,4 +1,7 @@
-import type { Event } from "../../api/meta/objects.ts";
+import { randomUUID } from "node:crypto";
+import { dnsSubdomainProblems } from "../../api/meta/names.ts";
+import type { Event, KubeObject } from "../../api/meta/objects.ts";
+import { formatTime } from "../../api/meta/time.ts";
 import { createLruMap } from "../../lib/lru-map.ts";
 
 // Limits, order and texts are those of client-go.
@@ -18,7 +21,7 @@ export type CorrelatedEvent =
 
 type EventPatch = Pick<Event, "count" | "lastTimestamp" | "message">;
 
-export interface EventCorrelator {
+interface EventCorrelator {
   correlate(event: Event, now: number): CorrelatedEvent;
 }
 
@@ -101,4 +104,64 @@ function reasonKey(event: Event): string {
 
 function joinKey(parts: readonly (string | undefined)[]): string {
   return JSON.stringify(parts);
+}
+
+export interface EventToRecord {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+  /** Field of the object that the event is about: `spec.containers{web}`. */
+  readonly fieldPath?: string;
+}
+
+interface EventSource {
+  readonly component: string;
+  readonly host?: string;
+}
+
+interface Occurrence {
+  readonly source: EventSource;
+  /** Milliseconds. */
+  readonly now: number;
+  /** Unique for each event, even within one millisecond. */
+  readonly nanoseconds: bigint;
+}
+
+/** Creates a core/v1 Event about an object. */
+export function makeEvent(
+  about: KubeObject,
+  { type, reason, message, fieldPath }: EventToRecord,
+  { source, now, nanoseconds }: Occurrence,
+): Event {
+  const { name = "", namespace, uid, resourceVersion } = about.metadata;
+  const time = formatTime(now);
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: eventName(name, nanoseconds), namespace: namespace ?? "default" },
+    involvedObject: {
+      kind: about.kind,
+      namespace,
+      name,
+      uid,
+      apiVersion: about.apiVersion,
+      resourceVersion,
+      fieldPath,
+    },
+    reason,
+    message,
+    source: { ...source },
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
+    type,
+    reportingComponent: source.component,
+    reportingInstance: source.host ?? "",
+  };
+}
+
+/** `web-0.17a3b5c7d9e1f203`, or a random name when that would be invalid. */
+function eventName(object: string, nanoseconds: bigint): string {
+  const name = `${object}.${nanoseconds.toString(16)}`;
+  return dnsSubdomainProblems(name).length === 0 ? name : randomUUID();
 }

@@ -6,8 +6,12 @@ import type { Logger } from "../../lib/logger.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
 import type { Client } from "../api/client.ts";
 import { isNotFound } from "../transport/status-errors.ts";
-import { type CorrelatedEvent, createEventCorrelator } from "./event-correlator.ts";
-import { type EventToRecord, makeEvent } from "./make-event.ts";
+import {
+  type CorrelatedEvent,
+  createEventCorrelator,
+  type EventToRecord,
+  makeEvent,
+} from "./event-correlator.ts";
 
 export type { EventToRecord };
 

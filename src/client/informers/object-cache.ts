@@ -1,5 +1,4 @@
 import type { KubeObject } from "../../api/meta/objects.ts";
-import { keyOf } from "./object-key.ts";
 
 export type Change<T> = (
   | { readonly kind: "added"; readonly object: T }
@@ -10,7 +9,7 @@ export type Change<T> = (
   readonly listed: boolean;
 };
 
-export type Indexers<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
+type Indexers<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
 export interface ObjectCache<T> {
   get(key: string): T | undefined;
@@ -108,4 +107,9 @@ export function createObjectCache<T extends KubeObject>(
       };
     },
   };
+}
+
+/** Key of an object in informers and queues: `namespace/name`, or `name` for cluster-scoped objects. */
+export function keyOf({ metadata: { namespace, name = "" } }: KubeObject): string {
+  return namespace ? `${namespace}/${name}` : name;
 }

@@ -3,7 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
-import { editKubeconfig, usersKubeconfig } from "./edit-kubeconfig.ts";
+import { editKubeconfig, usersKubeconfig } from "./merge-kubeconfig.ts";
 
 let folder: string;
 let file: string;

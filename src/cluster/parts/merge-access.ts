@@ -1,7 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
-import { editKubeconfig } from "../../client/kubeconfig/edit-kubeconfig.ts";
-import { type Merged, mergeKubeconfig, unmergeKubeconfig } from "../../client/kubeconfig/merge-kubeconfig.ts";
+import {
+  editKubeconfig,
+  type Merged,
+  mergeKubeconfig,
+  unmergeKubeconfig,
+} from "../../client/kubeconfig/merge-kubeconfig.ts";
 import type { Clock } from "../../lib/clock.ts";
 
 /** Merges the administrator's access from the kubeconfig of the cluster into a kubeconfig of the user. */

@@ -3,7 +3,7 @@ import type { Deployment, ReplicaSet } from "../../api/meta/objects.ts";
 import type { Client } from "../../client/api/client.ts";
 import type { EventRecorder } from "../../client/events/event-recorder.ts";
 import type { Change } from "../../client/informers/informer.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { WorkQueue } from "../../client/queue/work-queue.ts";
 import {
   isAlreadyExists,

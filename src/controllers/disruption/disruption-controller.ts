@@ -2,7 +2,7 @@ import { isEqual } from "../../api/meta/is-equal.ts";
 import { conditionOf, controllerOf } from "../../api/meta/object-facts.ts";
 import type { Pod, PodDisruptionBudget } from "../../api/meta/objects.ts";
 import { formatLabelSelector, labelSelectorOf, matchesLabels } from "../../api/meta/selector.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { WorkQueue } from "../../client/queue/work-queue.ts";
 import { isConflict, isNotFound } from "../../client/transport/status-errors.ts";
 import type { Informers } from "../shared/informers.ts";

@@ -1,5 +1,5 @@
 import type { EndpointSlice } from "../../api/meta/objects.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/transport/status-errors.ts";
 import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
 import { decideMirror, managedByLabel, mirrorName, serviceNameLabel } from "./decide-mirror.ts";

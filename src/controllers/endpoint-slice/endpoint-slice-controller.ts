@@ -1,5 +1,5 @@
 import type { EndpointSlice, Service } from "../../api/meta/objects.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/transport/status-errors.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { podsOf, selectsPods, watchServicePods } from "../service-pods/service-pods.ts";

@@ -1,5 +1,5 @@
 import type { Endpoints } from "../../api/meta/objects.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import {
   isAlreadyExists,
   isConflict,

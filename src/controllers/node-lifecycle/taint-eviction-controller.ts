@@ -3,7 +3,7 @@ import { conditionOf } from "../../api/meta/object-facts.ts";
 import type { Node, Pod } from "../../api/meta/objects.ts";
 import { formatTime } from "../../api/meta/time.ts";
 import { type Taint, toleratesTaint } from "../../api/pod/node-matcher.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { WorkQueue } from "../../client/queue/work-queue.ts";
 import { isConflict, isNotFound } from "../../client/transport/status-errors.ts";
 import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";

@@ -2,7 +2,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from "../../api/meta/obj
 import { hasEnded } from "../../api/pod/pod-state.ts";
 import { bindCompletedAnnotation } from "../../api/pod/volume-binding.ts";
 import type { EventRecorder } from "../../client/events/event-recorder.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { WorkQueue } from "../../client/queue/work-queue.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../client/transport/status-errors.ts";
 import { createLruMap } from "../../lib/lru-map.ts";

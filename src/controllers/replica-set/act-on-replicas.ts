@@ -2,7 +2,7 @@ import { controllerReference } from "../../api/meta/object-facts.ts";
 import type { Pod, ReplicaSet } from "../../api/meta/objects.ts";
 import type { Client } from "../../client/api/client.ts";
 import type { EventRecorder } from "../../client/events/event-recorder.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { Expectations } from "../../client/queue/expectations.ts";
 import { isConflict, isNamespaceTerminating, isNotFound } from "../../client/transport/status-errors.ts";
 import { messageOf } from "../../lib/message-of.ts";

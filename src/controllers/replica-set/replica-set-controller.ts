@@ -2,7 +2,7 @@ import { controllerOf } from "../../api/meta/object-facts.ts";
 import type { Pod, ReplicaSet } from "../../api/meta/objects.ts";
 import { hasEnded, isTerminating } from "../../api/pod/pod-state.ts";
 import type { Change } from "../../client/informers/informer.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import { createExpectations } from "../../client/queue/expectations.ts";
 import type { WorkQueue } from "../../client/queue/work-queue.ts";
 import { isConflict } from "../../client/transport/status-errors.ts";

@@ -3,7 +3,7 @@ import { isReady } from "../../api/meta/object-facts.ts";
 import type { Container, Pod, Service, Wire } from "../../api/meta/objects.ts";
 import { isSidecar } from "../../api/pod/pod-resources.ts";
 import { isFinalPhase } from "../../api/pod/pod-state.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { Informers } from "../shared/informers.ts";
 
 /** Registers informer handlers that add the keys of services that change or whose pods change. */

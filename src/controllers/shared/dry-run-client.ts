@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/meta/objects.ts";
 import type { Client } from "../../client/api/client.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { Logger } from "../../lib/logger.ts";
 
 /** Creates a client that passes reads on and logs writes instead of sending them. */

@@ -5,8 +5,7 @@ import { alreadyExists, conflict, notFound } from "../../api/meta/status-error.t
 import type { Client, ObjectTypes, ResourceName } from "../../client/api/client.ts";
 import { resourceNamed } from "../../client/api/resource-path.ts";
 import type { Informer } from "../../client/informers/informer.ts";
-import { type Change, createObjectCache } from "../../client/informers/object-cache.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { type Change, createObjectCache, keyOf } from "../../client/informers/object-cache.ts";
 import { type Informers, orphanedIn } from "../shared/informers.ts";
 
 /** Simulates that the controller's process exits. */

@@ -3,7 +3,7 @@ import type { Features } from "../../api/meta/feature-gates.ts";
 import { newerCopy } from "../../api/meta/object-facts.ts";
 import type { Pod, StatefulSet } from "../../api/meta/objects.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/meta/selector.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import { createExpectations } from "../../client/queue/expectations.ts";
 import { isNotFound } from "../../client/transport/status-errors.ts";
 import { progressDeadlineOf, unstickPolicyOf } from "../../explain/rollout-policy.ts";

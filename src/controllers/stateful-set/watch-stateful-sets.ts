@@ -1,7 +1,7 @@
 import { controllerOf } from "../../api/meta/object-facts.ts";
 import type { PersistentVolumeClaim, Pod, StatefulSet } from "../../api/meta/objects.ts";
 import type { Change } from "../../client/informers/informer.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { Expectations } from "../../client/queue/expectations.ts";
 import type { WorkQueue } from "../../client/queue/work-queue.ts";
 import type { Informers } from "../shared/informers.ts";

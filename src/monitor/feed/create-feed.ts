@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { isReady } from "../../api/meta/object-facts.ts";
 import { isKindlingVersion } from "../../api/meta/version.ts";
 import type { Client } from "../../client/api/client.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { PodFacts } from "../../explain/explanation.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";

@@ -1,7 +1,7 @@
 // Clauses: 3542-14
 import { StatusError } from "../../api/meta/status-error.ts";
 import type { Client } from "../../client/api/client.ts";
-import { agentAudience, agentTokenHeader } from "../../client/delegated-auth/agent-token.ts";
+import { agentAudience, agentTokenHeader } from "../../client/delegated-auth/authorize-node-request.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { PullView } from "./feed-message.ts";
 import { parsePulls } from "./parse-kubelet-state.ts";

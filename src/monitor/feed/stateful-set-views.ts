@@ -1,6 +1,6 @@
 import { isReady } from "../../api/meta/object-facts.ts";
 import type { Pod, StatefulSet } from "../../api/meta/objects.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import { explainPod } from "../../explain/explain-pod.ts";
 import { explainStatefulSet, type Platform } from "../../explain/explain-stateful-set.ts";
 import { podHealth } from "../../explain/pod-health.ts";

@@ -1,7 +1,7 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../api/meta/objects.ts";
 import { holdFor, selectedNodeAnnotation } from "../../api/pod/volume-binding.ts";
 import type { Client } from "../../client/api/client.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { WakeUp } from "../../lib/wake-up.ts";
 import type { NodeInfo } from "../model/node-info.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createManualClock } from "../../lib/manual-clock.ts";
-import { createReviewCache } from "./reviews.ts";
+import { createReviewCache } from "./authenticate.ts";
 
 function setUp() {
   const clock = createManualClock();
