@@ -9,9 +9,9 @@ import {
 } from "../filters/node-filters.ts";
 import { interPodAffinity, topologySpread } from "../filters/pod-filters.ts";
 import { volumeBinding, volumeRestrictions, volumeZone } from "../filters/volume-filters.ts";
+import type { Snapshot } from "../model/informers.ts";
 import type { NodeInfo } from "../model/node-info.ts";
 import type { PodInfo } from "../model/pod-info.ts";
-import type { Snapshot } from "../model/snapshot.ts";
 import {
   balancedAllocation,
   imageLocality,

@@ -1,6 +1,6 @@
+import type { Snapshot } from "../model/informers.ts";
 import type { NodeInfo } from "../model/node-info.ts";
 import type { PodInfo } from "../model/pod-info.ts";
-import type { Snapshot } from "../model/snapshot.ts";
 
 /** Upstream names of the filter plugins. */
 export type PluginName =

@@ -1,7 +1,7 @@
 import { isPortFree } from "../../api/pod/host-ports.ts";
 import { requiredNodes } from "../../api/pod/node-matcher.ts";
 import { findUntolerated, type NodeInfo, tolerates } from "../model/node-info.ts";
-import type { Allocatable, Resources } from "../model/resources.ts";
+import type { Allocatable, Resources } from "../model/pod-info.ts";
 import { type Filter, type Prepared, pass, type Rejection, resolvable, unresolvable } from "./filter.ts";
 
 // Filters that examine a single node. Reasons are identical to upstream's.

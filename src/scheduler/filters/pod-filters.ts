@@ -7,9 +7,9 @@ import {
   type TopologyTotals,
 } from "../model/affinity-query.ts";
 import { type AffinityTerm, matchesTerm } from "../model/affinity-term.ts";
+import type { Snapshot } from "../model/informers.ts";
 import { labelOf, type NodeInfo } from "../model/node-info.ts";
 import type { PodInfo } from "../model/pod-info.ts";
-import type { Snapshot } from "../model/snapshot.ts";
 import { hasAllKeys, readConstraints, type SpreadConstraint } from "../model/spread-constraint.ts";
 import { type Filter, pass, resolvable, unresolvable } from "./filter.ts";
 

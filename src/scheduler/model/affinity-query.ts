@@ -1,8 +1,8 @@
 import { matchesLabels } from "../../api/meta/selector.ts";
 import { type AffinityTerm, type Candidate, matchesTerm } from "./affinity-term.ts";
+import type { Snapshot } from "./informers.ts";
 import { labelOf } from "./node-info.ts";
 import type { PodQuery } from "./pod-counts.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 /** Replaces the namespace selector of a term by the names of the namespaces that it currently selects. */
 export function resolveNamespaces(term: AffinityTerm, { objects }: Snapshot): AffinityTerm {

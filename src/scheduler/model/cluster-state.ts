@@ -1,8 +1,8 @@
 import type { Node } from "../../api/meta/objects.ts";
+import type { ApiObjects, Snapshot } from "./informers.ts";
 import { addPodToNode, createNodeInfo, labelOf, type NodeInfo, removePodFromNode } from "./node-info.ts";
 import { createPodCounts, createTermGroups, type PlacedPod } from "./pod-counts.ts";
 import type { PodInfo } from "./pod-info.ts";
-import type { ApiObjects, Snapshot } from "./snapshot.ts";
 
 interface Placement extends PlacedPod {
   /** Set by this scheduler and not yet confirmed by the API. */

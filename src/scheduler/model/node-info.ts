@@ -2,8 +2,14 @@ import type { Node } from "../../api/meta/objects.ts";
 import type { Labels } from "../../api/meta/selector.ts";
 import { type UsedPorts, usePort } from "../../api/pod/host-ports.ts";
 import { type Taint, type Toleration, toleratesTaint } from "../../api/pod/node-matcher.ts";
-import type { PodInfo } from "./pod-info.ts";
-import { type Allocatable, addResources, noResources, type Resources, readAllocatable } from "./resources.ts";
+import {
+  type Allocatable,
+  addResources,
+  noResources,
+  type PodInfo,
+  type Resources,
+  readAllocatable,
+} from "./pod-info.ts";
 
 /** Node with the totals of its pods. */
 export interface NodeInfo {

@@ -8,8 +8,8 @@ import type {
 import { classOf } from "../../api/pod/volume-binding.ts";
 import { type Choice, chooseNode } from "../cycle/choose-node.ts";
 import { type ClusterState, createClusterState } from "./cluster-state.ts";
+import type { ApiObjects } from "./informers.ts";
 import { describePod } from "./pod-info.ts";
-import type { ApiObjects } from "./snapshot.ts";
 
 type PodParts = Partial<NonNullable<Pod["spec"]>> & {
   name?: string;

@@ -6,10 +6,9 @@ import type { PluginName } from "../filters/filter.ts";
 import { fitsEmpty, fitsNode } from "../filters/node-filters.ts";
 import { exclusiveDisks, shareDisk } from "../filters/volume-filters.ts";
 import { matchesTerm } from "../model/affinity-term.ts";
+import type { ApiObjects } from "../model/informers.ts";
 import { findUntolerated, type NodeInfo } from "../model/node-info.ts";
-import type { PodInfo } from "../model/pod-info.ts";
-import type { Allocatable, Resources } from "../model/resources.ts";
-import type { ApiObjects } from "../model/snapshot.ts";
+import type { Allocatable, PodInfo, Resources } from "../model/pod-info.ts";
 import { readConstraints } from "../model/spread-constraint.ts";
 
 /** Cluster event that can make a pod schedulable. */

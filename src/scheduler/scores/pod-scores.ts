@@ -8,10 +8,10 @@ import {
   type TopologyTotals,
 } from "../model/affinity-query.ts";
 import { matchesTerm, readSelector, type WeightedTerm } from "../model/affinity-term.ts";
+import type { Snapshot } from "../model/informers.ts";
 import { labelOf, type NodeInfo } from "../model/node-info.ts";
 import type { TermGroup } from "../model/pod-counts.ts";
 import type { PodInfo } from "../model/pod-info.ts";
-import type { Snapshot } from "../model/snapshot.ts";
 import {
   hasAllKeys,
   makeConstraint,

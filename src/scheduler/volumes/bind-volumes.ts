@@ -4,8 +4,8 @@ import type { Client } from "../../client/api/client.ts";
 import { keyOf } from "../../client/informers/object-cache.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { WakeUp } from "../../lib/wake-up.ts";
+import type { ApiObjects } from "../model/informers.ts";
 import type { NodeInfo } from "../model/node-info.ts";
-import type { ApiObjects } from "../model/snapshot.ts";
 import { isFullyBound, isReachable, type VolumePlan } from "./plan-volumes.ts";
 
 export interface BindVolumesDeps {

@@ -12,9 +12,9 @@ import {
   whyUnfit,
 } from "../../api/pod/volume-binding.ts";
 import { readSelector } from "../model/affinity-term.ts";
+import type { ApiObjects } from "../model/informers.ts";
 import { labelOf, type NodeInfo } from "../model/node-info.ts";
 import type { PodInfo } from "../model/pod-info.ts";
-import type { ApiObjects } from "../model/snapshot.ts";
 
 /** A pod's claims by binding state. */
 export type PodClaims =
