@@ -8,15 +8,13 @@ import { sleepUntil } from "../lib/timer-queue.ts";
 import { containerCalls } from "./calls/container-calls.ts";
 import { execCalls } from "./calls/exec-calls.ts";
 import { imageCalls } from "./calls/image-calls.ts";
-import { infoCalls } from "./calls/info-calls.ts";
+import { infoCalls, statsCalls } from "./calls/info-calls.ts";
 import { endSandbox, sandboxCalls } from "./calls/sandbox-calls.ts";
-import { statsCalls } from "./calls/stats-calls.ts";
 import { createInProcessClient } from "./in-process-client.ts";
 import { endContainer, endingOf, schedulePlanned } from "./model/container-end.ts";
-import { createCore, type SimulatedCore } from "./model/core.ts";
+import { createCore, probeScript, type SimulatedCore } from "./model/core.ts";
 import { toStatus, unavailable } from "./model/failure.ts";
 import { createInFlight, trackCalls } from "./model/in-flight.ts";
-import { probeScript } from "./model/scripts-for.ts";
 import {
   createSimulatedState,
   findContainer,

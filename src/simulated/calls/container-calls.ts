@@ -19,7 +19,7 @@ import {
   planExit,
   waitForExit,
 } from "../model/container-end.ts";
-import type { SimulatedCore } from "../model/core.ts";
+import { containerScript, type SimulatedCore } from "../model/core.ts";
 import {
   alreadyExists,
   failedPrecondition,
@@ -34,7 +34,6 @@ import {
   logPathOf,
   publishContainerEvent,
 } from "../model/messages.ts";
-import { containerScript } from "../model/scripts-for.ts";
 import {
   type ContainerRecord,
   findContainer,

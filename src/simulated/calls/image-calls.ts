@@ -18,19 +18,20 @@ import type { ServiceCalls } from "../../cri/serve-call.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { noProgressMessage, type PullProgress } from "../../lib/image/pull-progress.ts";
 import { sleepUntil } from "../../lib/timer-queue.ts";
-import type { ActivePull, SimulatedCore } from "../model/core.ts";
+import { type ActivePull, annotatedScripts, type SimulatedCore } from "../model/core.ts";
 import { failure, invalidArgument } from "../model/failure.ts";
-import { findImage, imageOf, type SimulatedImage } from "../model/image-store.ts";
 import {
   bytesAt,
   endingOf,
+  findImage,
+  imageOf,
   imageSize,
   layersAt,
   nextReportAt,
   type PullPlan,
   planPull,
-} from "../model/pull-plan.ts";
-import { annotatedScripts } from "../model/scripts-for.ts";
+  type SimulatedImage,
+} from "../model/image-store.ts";
 import type { PullScript } from "../scripts/scripts.ts";
 
 export function imageCalls(core: SimulatedCore) {

@@ -10,7 +10,7 @@ import {
 import type { ServiceCalls } from "../../cri/serve-call.ts";
 import { sleepUntil } from "../../lib/timer-queue.ts";
 import { endContainer } from "../model/container-end.ts";
-import type { SimulatedCore } from "../model/core.ts";
+import { annotatedScripts, type SimulatedCore, sandboxScript } from "../model/core.ts";
 import { alreadyExists, invalidArgument, unknownFailure } from "../model/failure.ts";
 import {
   containerStatusMessage,
@@ -19,7 +19,6 @@ import {
   sandboxStateValue,
   sandboxStatusMessage,
 } from "../model/messages.ts";
-import { annotatedScripts, sandboxScript } from "../model/scripts-for.ts";
 import {
   addToPod,
   findOrMissing,

@@ -5,14 +5,18 @@ import {
   LinuxContainerResources,
   type Mount,
   NamespaceOption,
+  type PodSandboxConfig,
 } from "../../cri/generated/cri.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { createEventHub, type EventHub } from "../../lib/event-hub.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { createTimerQueue, type TimerQueue } from "../../lib/timer-queue.ts";
-import type { RuleBook } from "../scripts/rules.ts";
-import { failure } from "./failure.ts";
-import type { PullPlan } from "./pull-plan.ts";
-import type { SimulatedState } from "./state.ts";
+import { type AnnotatedScripts, annotatedContainer, parseAnnotations } from "../scripts/annotations.ts";
+import type { Facts, RuleBook } from "../scripts/rules.ts";
+import type { ContainerScript, ProbeScript, SandboxScript } from "../scripts/scripts.ts";
+import { failure, invalidArgument } from "./failure.ts";
+import type { PullPlan } from "./image-store.ts";
+import type { ContainerRecord, SandboxRecord, SimulatedState } from "./state.ts";
 
 /** State shared by all calls. */
 export interface SimulatedCore extends CoreParts {
@@ -35,7 +39,7 @@ export interface ActivePull {
   callers: number;
 }
 
-export interface CoreParts {
+interface CoreParts {
   readonly state: SimulatedState;
   readonly rules: RuleBook;
   readonly clock: Clock;
@@ -73,7 +77,7 @@ export function createCore({ state, rules, clock, handlers, imagesPresent }: Cor
  * Deduplicates equal values to save memory: messages from a socket are copies, and pods of one template differ little.
  * Shared values must not be modified.
  */
-export interface Deduplicator {
+interface Deduplicator {
   text(value: string): string;
   /** Deduplicates values only, because they differ between pods. */
   labels(values: Readonly<Record<string, string>>): Record<string, string>;
@@ -124,4 +128,49 @@ function keep<T>(known: Map<string, T>, key: string, value: T): T {
 function dropDefaults(mount: Mount, text: (value: string) => string): Partial<Mount> {
   const said = Object.entries(mount).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value));
   return { ...Object.fromEntries(said), containerPath: text(mount.containerPath) };
+}
+
+type Deps = Pick<SimulatedCore, "rules">;
+
+export function sandboxScript({ rules }: Deps, sandbox: SandboxRecord): SandboxScript {
+  return rules.scriptFor("sandbox", sandboxFacts(sandbox), sandbox.scripts?.sandbox);
+}
+
+export function containerScript(
+  { rules }: Deps,
+  { sandbox, metadata, image }: Pick<ContainerRecord, "sandbox" | "metadata" | "image">,
+): ContainerScript {
+  const facts = containerFacts({ sandbox, metadata, image });
+  return rules.scriptFor("container", facts, annotatedContainer(sandbox.scripts, metadata.name));
+}
+
+export function probeScript({ rules }: Deps, container: ContainerRecord, probe: string): ProbeScript {
+  return rules.scriptFor("probe", { ...containerFacts(container), probe });
+}
+
+function containerFacts({
+  sandbox,
+  metadata,
+  image,
+}: Pick<ContainerRecord, "sandbox" | "metadata" | "image">): Facts {
+  return {
+    ...sandboxFacts(sandbox),
+    container: metadata.name,
+    attempt: metadata.attempt,
+    image: image.userSpecifiedImage || image.image,
+  };
+}
+
+function sandboxFacts({ metadata, handler }: Pick<SandboxRecord, "metadata" | "handler">): Facts {
+  const { namespace, name, uid } = metadata;
+  return { namespace, pod: name, uid, handler };
+}
+
+/** Parses the scripts in a pod's annotations. Invalid annotations fail the call. */
+export function annotatedScripts({ annotations }: PodSandboxConfig): AnnotatedScripts | undefined {
+  try {
+    return parseAnnotations(annotations);
+  } catch (error) {
+    throw invalidArgument(messageOf(error));
+  }
 }
