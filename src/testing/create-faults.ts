@@ -4,9 +4,8 @@ import type { RunningNode } from "../cluster/parts/node.ts";
 import { parseBytes } from "../simulated/scripts/annotations.ts";
 import type { SimulationRule } from "../simulated/scripts/rules.ts";
 import type { SimulatedRuntime } from "../simulated/start-simulated-runtime.ts";
-import { toMs } from "./duration.ts";
 import type { FailingPull, Fault, Faults, Outage, Size } from "./faults.ts";
-import type { ObjectRef } from "./test-client.ts";
+import { type ObjectRef, toMs } from "./test-client.ts";
 
 const pullFailures = {
   "not-found": "notFound",

@@ -6,8 +6,14 @@ import type { Client, ObjectKey, ObjectTypes, Patch, ResourceName } from "../cli
 import { resourceNamed, resourceOfKind } from "../client/api/resource-path.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/message-of.ts";
-import { type Duration, toMs } from "./duration.ts";
-import type { ListSelection, NewObject, ObjectRef, TestClient } from "./test-client.ts";
+import {
+  type Duration,
+  type ListSelection,
+  type NewObject,
+  type ObjectRef,
+  type TestClient,
+  toMs,
+} from "./test-client.ts";
 import {
   explain,
   explainBlockingPod,

@@ -1,6 +1,5 @@
 import type { SimulationRule } from "../simulated/scripts/rules.ts";
-import type { Duration } from "./duration.ts";
-import type { ObjectRef } from "./test-client.ts";
+import type { Duration, ObjectRef } from "./test-client.ts";
 
 /** Pods that a fault applies to. Patterns may contain `*` and `?`; an omitted field matches everything. */
 interface PodMatch {

@@ -1,7 +1,7 @@
 import type { KubeObject, ObjectMeta } from "../api/meta/objects.ts";
 import type { ObjectKey, ObjectTypes, ResourceName } from "../client/api/client.ts";
 import type { Explanation } from "../explain/explanation.ts";
-import type { Duration } from "./duration.ts";
+import { parseGoDuration } from "../lib/go-duration.ts";
 
 /** Reference to an object: its name in the namespace `default`, its key, or the object itself. */
 export type ObjectRef =
@@ -96,4 +96,17 @@ export interface TestClient {
   why(pod: ObjectRef): Promise<Explanation>;
   /** Any other call: `request("GET", "/version")`. */
   request<T = unknown>(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T>;
+}
+
+/** Milliseconds, or text in Go's format: `500ms`, `30s`, `1h30m`. */
+export type Duration = number | string;
+
+/** Converts a duration to milliseconds. Throws a TypeError that names the option if it is invalid. */
+export function toMs(duration: Duration, name: string): number {
+  const ms = typeof duration === "number" ? duration : parseGoDuration(duration);
+  if (ms !== undefined && ms >= 0) return ms;
+  const given = typeof duration === "string" ? JSON.stringify(duration) : duration;
+  throw new TypeError(
+    `${name}: ${given} is not a duration; use milliseconds, or text like "500ms", "30s", "1h30m"`,
+  );
 }

@@ -1,7 +1,6 @@
 import type { Features } from "../api/meta/feature-gates.ts";
-import type { Duration } from "./duration.ts";
 import type { Faults } from "./faults.ts";
-import type { TestClient } from "./test-client.ts";
+import type { Duration, TestClient } from "./test-client.ts";
 
 export interface TestClusterOptions {
   /** Number of nodes, named node-1, node-2 and so on. Defaults to 1. */

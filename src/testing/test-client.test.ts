@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toMs } from "./duration.ts";
+import { toMs } from "./test-client.ts";
 
 test.each([
   [0, 0],
