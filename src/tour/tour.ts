@@ -1,6 +1,5 @@
-import { createStepContext, type Step } from "./model/step-context.ts";
+import { createStepContext, type Step, type StepOutcome, type TourEvent } from "./model/step-context.ts";
 import { startTourCluster, type TourCluster, type TourClusterOptions } from "./model/tour-cluster.ts";
-import type { StepOutcome, TourEvent } from "./model/tour-event.ts";
 import { imagePullProgress } from "./steps/image-pull-progress.ts";
 import { invalidImageName } from "./steps/invalid-image-name.ts";
 import { missingConfigMap } from "./steps/missing-config-map.ts";

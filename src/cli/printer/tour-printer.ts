@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { humanDuration } from "../../lib/human-duration.ts";
-import type { PodState, TourEvent } from "../../tour/model/tour-event.ts";
+import type { PodState, TourEvent } from "../../tour/model/step-context.ts";
 import { createRedraw, type Output } from "./redraw.ts";
 import { painter, printable, type ScreenOptions, type Tone, wantsColor, wrap } from "./terminal-text.ts";
 import { renderPullBar } from "./why-screen.ts";

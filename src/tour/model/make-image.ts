@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { constants, copyFile, mkdir, readdir, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import type { Container, Pod } from "../../api/meta/objects.ts";
 import { writeLayout } from "../../runtime/images/build-image.ts";
 
 const run = promisify(execFile);
@@ -86,7 +87,7 @@ export interface TourImage {
 /** Server that has started after START_SECONDS and exits on SIGTERM. */
 const serverPath = "/app/server.js";
 /** Probe command that exits with code 0 once the server has started. */
-export const startedPath = "/app/started.js";
+const startedPath = "/app/started.js";
 
 const programs: Readonly<Record<string, string>> = {
   [serverPath]: `const { writeFileSync } = require("node:fs");
@@ -99,3 +100,41 @@ setInterval(() => {}, 1 << 30);
   [startedPath]: `process.exit(require("node:fs").existsSync("/tmp/started") ? 0 : 1);
 `,
 };
+
+interface TourPod {
+  readonly name: string;
+  readonly container?: Partial<Container>;
+  /** Behaviour on a simulated node, by annotation name. */
+  readonly simulated?: Readonly<Record<string, string>>;
+}
+
+/** Pod with one container that runs the tour's image. */
+export function tourPod(image: TourImage, { name, container, simulated = {} }: TourPod): Pod {
+  const annotations = image.simulated ? simulatedAnnotations(simulated) : {};
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default", annotations },
+    spec: tourPodSpec(image, container),
+  };
+}
+
+export function tourPodSpec(image: TourImage, container: Partial<Container> = {}): NonNullable<Pod["spec"]> {
+  return {
+    terminationGracePeriodSeconds: 2,
+    // Cluster DNS is not needed, and this avoids events about it.
+    dnsPolicy: "Default",
+    containers: [{ name: "app", image: image.reference, ...container }],
+  };
+}
+
+function simulatedAnnotations(scripts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(scripts).map(([key, text]) => [`simulated.kindling.dev/${key}`, text]),
+  );
+}
+
+/** Probe that checks whether the program has started. */
+export function startedProbe(image: TourImage): { command: string[] } {
+  return { command: [image.node, startedPath] };
+}

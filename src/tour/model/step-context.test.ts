@@ -4,8 +4,7 @@ import type { Pod } from "../../api/meta/objects.ts";
 import { notFound } from "../../api/meta/status-error.ts";
 import type { Client } from "../../client/api/client.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
-import { createStepContext, StepFailure } from "./step-context.ts";
-import type { TourEvent } from "./tour-event.ts";
+import { createStepContext, StepFailure, type TourEvent } from "./step-context.ts";
 
 const pod = (ready: boolean): Pod => ({
   apiVersion: "v1",

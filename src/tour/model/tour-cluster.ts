@@ -1,16 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../client/api/client.ts";
 import { connectCluster } from "../../client/api/create-client.ts";
+import { isRunning, readUpRecord } from "../../cluster/data-dir/up-record.ts";
+import { resetDataDir } from "../../cluster/lifecycle/reset-data-dir.ts";
 import { startUp, type UpOptions } from "../../cluster/up.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { serveLayout } from "./layout-registry.ts";
-import type { TourImage } from "./make-image.ts";
-import { makeNodeImage } from "./make-image.ts";
-import type { TourEvent } from "./tour-event.ts";
-import { clusterDirOf, folderPrefix } from "./tour-folder.ts";
+import { makeNodeImage, type TourImage } from "./make-image.ts";
+import type { TourEvent } from "./step-context.ts";
 
 export interface TourClusterOptions
   extends Pick<UpOptions, "runtime" | "features" | "logger" | "kubeletConfig"> {
@@ -132,4 +133,33 @@ async function serveImage(
   const registry = await serveLayout({ layout, bytesPerSecond, clock });
   opened.unshift(registry);
   return { reference: `${registry.host}/tour/node:1`, bytes, bytesPerSecond, node, simulated: false };
+}
+
+const folderPrefix = "kindling-tour-";
+
+function clusterDirOf(folder: string): string {
+  return join(folder, "cluster");
+}
+
+/** Stops and removes what killed tours have left. Returns the removed directories. */
+export async function sweepLeftovers({ logger }: { readonly logger: Logger }): Promise<readonly string[]> {
+  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(folderPrefix));
+  const swept: string[] = [];
+  for (const folder of names.map((name) => join(tmpdir(), name))) {
+    if (!(await isOurs(folder))) continue;
+    const dataDir = clusterDirOf(folder);
+    const record = await readUpRecord(dataDir);
+    // A tour without a record is starting, or was killed before it started any process.
+    if (!record || isRunning(record)) continue;
+    await resetDataDir({ dataDir, record, logger });
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    swept.push(folder);
+  }
+  return swept;
+}
+
+/** Other users can create directories in the temporary directory: only own, private ones are removed. */
+async function isOurs(folder: string): Promise<boolean> {
+  const found = await lstat(folder).catch(() => undefined);
+  return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
 }

@@ -1,5 +1,5 @@
 import { isTrue } from "../../api/meta/object-facts.ts";
-import { tourPod } from "../model/pod.ts";
+import { tourPod } from "../model/make-image.ts";
 import { type Step, StepFailure } from "../model/step-context.ts";
 
 const name = "pull";

@@ -1,5 +1,5 @@
 import { conditionOf, isTrue } from "../../api/meta/object-facts.ts";
-import { tourPod } from "../model/pod.ts";
+import { tourPod } from "../model/make-image.ts";
 import { restartsOf, type Step, StepFailure } from "../model/step-context.ts";
 
 const name = "needs-config";

@@ -1,5 +1,5 @@
 import { isTrue } from "../../api/meta/object-facts.ts";
-import { startedProbe, tourPod } from "../model/pod.ts";
+import { startedProbe, tourPod } from "../model/make-image.ts";
 import { restartsOf, type Step, StepFailure } from "../model/step-context.ts";
 
 const name = "slow";

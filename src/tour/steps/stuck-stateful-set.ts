@@ -2,8 +2,7 @@ import { isTrue } from "../../api/meta/object-facts.ts";
 import type { Pod, StatefulSet } from "../../api/meta/objects.ts";
 import { explainStatefulSet } from "../../explain/explain-stateful-set.ts";
 import { gatherSet } from "../../monitor/feed/gather-workload.ts";
-import type { TourImage } from "../model/make-image.ts";
-import { tourPodSpec } from "../model/pod.ts";
+import { type TourImage, tourPodSpec } from "../model/make-image.ts";
 import { type Step, type StepContext, StepFailure } from "../model/step-context.ts";
 
 const name = "db";
