@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Pod, PodCondition } from "../api/meta/objects.ts";
 import { conflict } from "../api/meta/status-error.ts";
@@ -6,7 +7,7 @@ import { createAsyncQueue } from "../lib/async-queue.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { createManualClock, type ManualClock } from "../lib/manual-clock.ts";
 import { createMetrics } from "../lib/metrics/metrics.ts";
-import { runConditionsController } from "./conditions-controller.ts";
+import { runConditionsController, writeWaitMs } from "./conditions-controller.ts";
 
 type State = "stuck" | "running";
 
@@ -98,4 +99,32 @@ test("3815-10 a pod whose container is not stuck any more when its turn comes co
   expect(patchTimes.length).toBeLessThan(70);
   stop.abort();
   await running;
+});
+
+test.each<[string, number | undefined, number, number]>([
+  ["the first write is allowed at once", undefined, 1_000, 0],
+  ["a write right after another waits for the interval", 1_000, 1_000, 20],
+  ["part of the interval has passed", 1_000, 1_015, 5],
+  ["the interval has passed", 1_000, 1_020, 0],
+  ["unused time does not add up", 1_000, 9_000, 0],
+  ["the clock was set back", 1_000, 500, 0],
+])("%s", (_, lastWriteMs, now, expected) => {
+  expect(writeWaitMs(lastWriteMs, now)).toBe(expected);
+});
+
+test("3815-10 no second has more than 50 writes, whenever they are requested", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(60), { maxLength: 400 }), (gaps) => {
+      const writes: number[] = [];
+      let requestedAt = 0;
+      for (const gap of gaps) {
+        requestedAt += gap;
+        const now = Math.max(requestedAt, writes.at(-1) ?? 0);
+        writes.push(now + writeWaitMs(writes.at(-1), now));
+      }
+      writes.forEach((at, i) => {
+        expect((writes[i + 50] ?? Number.POSITIVE_INFINITY) - at).toBeGreaterThanOrEqual(1_000);
+      });
+    }),
+  );
 });

@@ -13,7 +13,6 @@ import type { Logger } from "../lib/logger.ts";
 import { countByLabels } from "../lib/metrics/count-by-labels.ts";
 import type { Metrics } from "../lib/metrics/metrics.ts";
 import { type ConditionRecord, decideCondition, isOwn } from "./decide-condition.ts";
-import { writeWaitMs } from "./write-rate.ts";
 
 /** Name of the lease and of the user agent. */
 export const component = "kindling-conditions";
@@ -180,4 +179,17 @@ function failingLabels(pod: Pod): Record<string, string> | undefined {
 function writerLabels(pod: Pod): Record<string, string> | undefined {
   const condition = conditionOf(pod, failingToStartType);
   return condition && { writer: isOwn(condition) ? component : "other" };
+}
+
+/** Time between two writes of the controller: 50 writes a second. */
+const writeIntervalMs = 20;
+
+/**
+ * Time until the next write is allowed; 0 if it is allowed now. Writes do not add up while none is needed, so that no
+ * second has more than 50.
+ */
+export function writeWaitMs(lastWriteMs: number | undefined, now: number): number {
+  // Writes must not stop when the clock was set back.
+  if (lastWriteMs === undefined || now < lastWriteMs) return 0;
+  return Math.max(0, lastWriteMs + writeIntervalMs - now);
 }
