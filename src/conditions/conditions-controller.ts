@@ -10,8 +10,7 @@ import { failingToStartType } from "../explain/failing-to-start.ts";
 import { currentFailingToStart } from "../explain/pod-health.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { countByLabels } from "../lib/metrics/count-by-labels.ts";
-import type { Metrics } from "../lib/metrics/metrics.ts";
+import { countByLabels, type Metrics } from "../lib/metrics/metrics.ts";
 import { type ConditionRecord, decideCondition, isOwn } from "./decide-condition.ts";
 
 /** Name of the lease and of the user agent. */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { createSelfSigned } from "../../src/lib/x509/self-signed.ts";
+import { createSelfSigned } from "../../src/lib/x509/certificate.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { type KindlingRun, runKindling } from "../support/programs/run-kindling.ts";
 import {

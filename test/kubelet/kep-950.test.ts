@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
 import { conditionOf } from "../../src/api/meta/object-facts.ts";
 import type { Pod } from "../../src/api/meta/objects.ts";
-import { createSelfSigned } from "../../src/lib/x509/self-signed.ts";
+import { createSelfSigned } from "../../src/lib/x509/certificate.ts";
 import { probed, shell, untilTold, useRuntimeNode } from "../support/node/runtime-node.ts";
 import { isReady } from "../support/node/simulated-node.ts";
 import { describeWithTool } from "../support/programs/tools.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client } from "../../src/client/api/client.ts";
 import { connectCluster } from "../../src/client/api/create-client.ts";
 import { PullImageRequest } from "../../src/cri/generated/cri.ts";
-import { createSelfSigned } from "../../src/lib/x509/self-signed.ts";
+import { createSelfSigned } from "../../src/lib/x509/certificate.ts";
 import { type Containerd, startContainerd } from "../support/cri/containerd.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { createKubectl, type Kubectl } from "../support/kubectl/kubectl.ts";

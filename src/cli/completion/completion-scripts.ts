@@ -1,4 +1,4 @@
-import { quoteShell } from "../../lib/quote-shell.ts";
+import { quoteShell } from "../../lib/process/run-program.ts";
 import type { DescribedCommand, DescribedOption, Values } from "./describe-program.ts";
 
 /** Completion script for bash. Does not need the bash-completion package. */

@@ -6,14 +6,14 @@ import {
   createCallerAuthorizer,
 } from "../../client/delegated-auth/authorize-caller.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { type HttpResponse, sendResponse, textResponse } from "../../lib/http/http-exchange.ts";
 import { createHttpServer, listenOn } from "../../lib/http/http-server.ts";
 import { isLocalHost } from "../../lib/http/loopback.ts";
-import { type HttpResponse, sendResponse, textResponse } from "../../lib/http/response.ts";
 import { joinHostPort } from "../../lib/join-host-port.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { type Metrics, metricsContentType } from "../../lib/metrics/metrics.ts";
-import { createServingPair } from "../../lib/x509/self-signed.ts";
+import { createServingPair } from "../../lib/x509/certificate.ts";
 import { UsageError } from "../options/command-errors.ts";
 import type { MetricsServing } from "../options/metrics-options.ts";
 

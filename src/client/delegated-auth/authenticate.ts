@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
 import { createLruMap } from "../../lib/lru-map.ts";
-import { subjectOf } from "../../lib/x509/subject-of.ts";
+import { subjectOf } from "../../lib/x509/issuer.ts";
 import type { Client } from "../api/client.ts";
 
 /** Returns the user of a token, or undefined for an invalid token. Rejects when the API server cannot be reached. */

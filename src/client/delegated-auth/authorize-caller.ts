@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
-import { type HttpResponse, textResponse } from "../../lib/http/response.ts";
+import { type HttpResponse, textResponse } from "../../lib/http/http-exchange.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Client } from "../api/client.ts";
 import { authenticate, type Credentials, createAccessReviewer, createTokenReviewer } from "./authenticate.ts";

@@ -6,10 +6,11 @@ import type { Pod } from "../../api/meta/objects.ts";
 import {
   type CgroupLayout,
   cgroupDirs,
+  childrenOf,
   controllerDir,
   detectCgroupLayout,
+  removeCgroup,
 } from "../../lib/cgroup/cgroup-layout.ts";
-import { childrenOf, removeCgroup } from "../../lib/cgroup/remove-cgroup.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { type CpuSettings, cpuShares } from "./linux-resources.ts";

@@ -17,7 +17,7 @@ import { HttpError, parsePath, sendError } from "../../lib/http/http-exchange.ts
 import { createHttpServer, type HttpServerOptions, listenOn } from "../../lib/http/http-server.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { createSelfSigned } from "../../lib/x509/self-signed.ts";
+import { createSelfSigned } from "../../lib/x509/certificate.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { ImagePuller } from "../images/image-puller.ts";
 import { podLogDirectory } from "../model/pod-paths.ts";

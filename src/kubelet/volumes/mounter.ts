@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { Socket } from "node:net";
 import { dirname } from "node:path";
 import { mountPointsBelow, readMountInfo } from "../../lib/fs/mount-points.ts";
-import { quoteShell } from "../../lib/quote-shell.ts";
+import { quoteShell } from "../../lib/process/run-program.ts";
 import { errorCode, mountIdOf, openPlace, withHeld } from "./held-directory.ts";
 
 /** Mount operations in the kubelet's mount namespace. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMetrics, exponentialBuckets, formatLabels } from "./metrics.ts";
+import { countByLabels, createMetrics, exponentialBuckets, formatLabels } from "./metrics.ts";
 
 test("formats counters by labels", () => {
   const metrics = createMetrics();
@@ -92,4 +92,13 @@ test("bucket bounds have no rounding errors", () => {
 
 test("escapes special characters in label values", () => {
   expect(formatLabels({ a: 'x"} 1\n# TYPE \\', b: "ok" })).toBe('a="x\\"} 1\\n# TYPE \\\\",b="ok"');
+});
+
+test("counts items by their labels and leaves out those without", () => {
+  const items = [{ a: "x" }, { a: "y" }, undefined, { a: "x" }];
+  expect([...countByLabels(items, (item) => item)]).toEqual([
+    [{ a: "x" }, 2],
+    [{ a: "y" }, 1],
+  ]);
+  expect([...countByLabels([], () => ({}))]).toEqual([]);
 });

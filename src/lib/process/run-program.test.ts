@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { quoteShell } from "../quote-shell.ts";
-import { runInShell, tryRunProgram } from "./run-program.ts";
+import { quoteShell, runInShell, tryRunProgram } from "./run-program.ts";
 
 /** Duration that identifies this test's sleep processes among others on the host. */
 const nap = 3_000_000 + process.pid;

@@ -1,6 +1,5 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { quoteShell } from "../quote-shell.ts";
 
 /** Runs a program of the host and returns its output. Rejects with the output when the program fails. */
 export async function runProgram(
@@ -22,7 +21,7 @@ export interface ProgramResult {
   readonly output: string;
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly input?: string;
   /** Added to PATH and LC_ALL. */
   readonly env?: Readonly<Record<string, string>>;
@@ -211,4 +210,9 @@ function unusedDelimiter(text: string): string {
   let word = "end";
   while (text.includes(word)) word += "-";
   return word;
+}
+
+/** Quotes a word for a POSIX shell. */
+export function quoteShell(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,9 +1,10 @@
-import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
+import { hostname, networkInterfaces } from "node:os";
 import { bitString, contextTag, integer, isTrue, objectId, octetString, sequence, time } from "./der.ts";
-import { encodeName, type Issuer, keyIdOf, type Subject } from "./issuer.ts";
+import { encodeName, type Issuer, keyIdOf, type Subject, selfIssuer } from "./issuer.ts";
 
-export interface CertificateRequest {
+interface CertificateRequest {
   readonly subject: Subject;
   readonly publicKey: KeyObject;
   readonly purpose: "ca" | "server" | "client";
@@ -116,4 +117,45 @@ export function generateKey(): KeyObject {
 
 export function keyToPem(key: KeyObject): string {
   return key.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+const clockSkewMs = 5 * 60 * 1000;
+
+/** Creates a key and a self-signed serving certificate, valid for a year. */
+export function createSelfSigned(options: {
+  readonly subject: Subject;
+  readonly hosts: readonly string[];
+  readonly now: number;
+}): KeyPair {
+  const { subject, hosts, now } = options;
+  const key = generateKey();
+  const cert = signCertificate(
+    {
+      subject,
+      hosts,
+      publicKey: createPublicKey(key),
+      purpose: "server",
+      notBefore: now - clockSkewMs,
+      notAfter: now + 365 * dayMs,
+    },
+    selfIssuer(subject, key),
+  );
+  return { cert, key: keyToPem(key) };
+}
+
+/** Creates a serving certificate for all host names and addresses of this machine. */
+export function createServingPair(options: {
+  readonly commonName: string;
+  /** Listen address. */
+  readonly host: string;
+  readonly now: number;
+}): KeyPair {
+  const { commonName, host, now } = options;
+  // Link-local addresses are excluded: every pod interface has one, and they are only valid on the link.
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .filter(({ address }) => !/^fe[89ab]/i.test(address));
+  const hosts = [...new Set([hostname(), "localhost", host, ...addresses.map(({ address }) => address)])];
+  return createSelfSigned({ subject: { commonName }, hosts, now });
 }

@@ -1,5 +1,7 @@
+// On Node 20, loading the object form of a certificate first leaves `tls` without createSecureContext.
 import { createHash, createPublicKey, type KeyObject, type X509Certificate } from "node:crypto";
 import { type Element, objectId, readElements, sequence, set, utf8String } from "./der.ts";
+import "node:tls";
 
 export interface Subject {
   readonly commonName: string;
@@ -53,4 +55,14 @@ function subjectKeyId(fields: readonly Element[]): Buffer | undefined {
 
 function children(element: Pick<Element, "content"> | undefined): Element[] {
   return element ? readElements(element.content) : [];
+}
+
+/** Subject of a certificate; undefined when it has no common name. */
+export function subjectOf(certificate: X509Certificate): Required<Subject> | undefined {
+  // The object form, because in the text form a crafted name could be parsed as two.
+  const { CN, O }: Record<string, string | string[] | undefined> = {
+    ...certificate.toLegacyObject().subject,
+  };
+  const commonName = [CN ?? ""].flat().at(-1);
+  return commonName ? { commonName, organizations: [O ?? []].flat() } : undefined;
 }

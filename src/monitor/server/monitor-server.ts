@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "../../client/api/client.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { sendResponse, textResponse } from "../../lib/http/http-exchange.ts";
 import { createHttpServer, listenOn } from "../../lib/http/http-server.ts";
 import { isLoopback } from "../../lib/http/loopback.ts";
-import { sendResponse, textResponse } from "../../lib/http/response.ts";
 import { joinHostPort } from "../../lib/join-host-port.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { createServingPair } from "../../lib/x509/self-signed.ts";
+import { createServingPair } from "../../lib/x509/certificate.ts";
 import { createRequestAuthorizer } from "./auth/request-authorizer.ts";
 import { handleRequest, type MonitorParts } from "./handle-request.ts";
 import { securityHeaders } from "./security-headers.ts";

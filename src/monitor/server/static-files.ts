@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HttpResponse, textResponse } from "../../lib/http/response.ts";
+import { type HttpResponse, textResponse } from "../../lib/http/http-exchange.ts";
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",

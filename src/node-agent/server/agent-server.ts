@@ -8,7 +8,7 @@ import { createHttpServer, listenOn } from "../../lib/http/http-server.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { type Metrics, metricsContentType } from "../../lib/metrics/metrics.ts";
-import { createServingPair } from "../../lib/x509/self-signed.ts";
+import { createServingPair } from "../../lib/x509/certificate.ts";
 import { handlePullProgress, type PullProgressDeps } from "../publish/pull-endpoint.ts";
 
 /** Port on which clients expect the agent. */

@@ -1,6 +1,5 @@
 import { rm } from "node:fs/promises";
-import type { CgroupLayout } from "../../lib/cgroup/cgroup-layout.ts";
-import { removeCgroup } from "../../lib/cgroup/remove-cgroup.ts";
+import { type CgroupLayout, removeCgroup } from "../../lib/cgroup/cgroup-layout.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { type ContainerFiles, type MadeRecord, readMade } from "./container-files.ts";
 import { DriverError } from "./driver.ts";

@@ -1,8 +1,7 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { tryRunProgram } from "../../lib/process/run-program.ts";
-import { quoteShell } from "../../lib/quote-shell.ts";
+import { quoteShell, tryRunProgram } from "../../lib/process/run-program.ts";
 
 /** Command line that runs another one in its own terminal, with util-linux' `script`. */
 export function inTerminal(words: readonly string[], echo: "always" | "never"): [string, string[]] {

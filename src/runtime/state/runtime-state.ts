@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { toNanos } from "../../cri/field-values.ts";
 import type { ContainerEventResponse, ContainerEventType } from "../../cri/generated/cri.ts";
+import { createEventHub, type EventHub } from "../../lib/async-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { createEventHub, type EventHub } from "../../lib/event-hub.ts";
 import { createKeyedMutex, type KeyedMutex } from "../../lib/keyed-mutex.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createTaskGroup, type TaskGroup } from "../../lib/task-group.ts";

@@ -7,8 +7,8 @@ import {
   NamespaceOption,
   type PodSandboxConfig,
 } from "../../cri/generated/cri.ts";
+import { createEventHub, type EventHub } from "../../lib/async-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { createEventHub, type EventHub } from "../../lib/event-hub.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { createTimerQueue, type TimerQueue } from "../../lib/timer-queue.ts";
 import { type AnnotatedScripts, annotatedContainer, parseAnnotations } from "../scripts/annotations.ts";

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { createSelfSigned } from "../../../src/lib/x509/self-signed.ts";
+import { createSelfSigned } from "../../../src/lib/x509/certificate.ts";
 import { ownPort } from "../../support/network/own-share.ts";
 import { runHandler } from "./run-handler.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { quoteShell } from "../../../src/lib/quote-shell.ts";
+import { quoteShell } from "../../../src/lib/process/run-program.ts";
 import { identify, isAlive, type ProcessIdentity } from "../../../src/runtime/drivers/linux/process-info.ts";
 import { toolPath } from "../programs/tools.ts";
 

@@ -1,6 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
-import { subjectOf } from "../../../lib/x509/subject-of.ts";
+import { subjectOf } from "../../../lib/x509/issuer.ts";
 import { anonymousUser, authenticatedUser, credentialIdKey, type UserInfo } from "../../request/user-info.ts";
 import type { AuthenticateToken, TokenVerdict } from "../token/authenticate-token.ts";
 import { tokenDigest } from "../token/token-file.ts";

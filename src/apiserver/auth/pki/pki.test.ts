@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { signCertificate } from "../../../lib/x509/certificate.ts";
-import { selfIssuer } from "../../../lib/x509/issuer.ts";
-import { subjectOf } from "../../../lib/x509/subject-of.ts";
+import { selfIssuer, subjectOf } from "../../../lib/x509/issuer.ts";
 import { issueClientCertificate, loadOrCreatePki } from "./pki.ts";
 
 const day = 24 * 60 * 60 * 1000;

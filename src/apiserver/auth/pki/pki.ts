@@ -4,8 +4,7 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { KeyPair } from "../../../lib/x509/certificate.ts";
-import type { Subject } from "../../../lib/x509/issuer.ts";
-import { subjectOf } from "../../../lib/x509/subject-of.ts";
+import { type Subject, subjectOf } from "../../../lib/x509/issuer.ts";
 import { kubeletClientUser, mastersGroup } from "../../request/user-info.ts";
 import {
   type Authority,

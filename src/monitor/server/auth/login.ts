@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { AuthorizationFailure } from "../../../client/delegated-auth/authorize-caller.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import { type HttpResponse, htmlResponse, textResponse } from "../../../lib/http/response.ts";
+import { type HttpResponse, htmlResponse, textResponse } from "../../../lib/http/http-exchange.ts";
 import { humanDuration } from "../../../lib/human-duration.ts";
 import { loginPolicy } from "../security-headers.ts";
 import { clearSessionCookie, type RequestAuthorizer, setSessionCookie } from "./request-authorizer.ts";

@@ -1,4 +1,4 @@
-import { quoteShell } from "../../../lib/quote-shell.ts";
+import { quoteShell } from "../../../lib/process/run-program.ts";
 import { decideCapabilities } from "../capabilities.ts";
 import type { ContainerSpec, Namespaces } from "../driver.ts";
 import { completeEnv, type OciFacts } from "../oci/build-oci-config.ts";

@@ -1,7 +1,6 @@
-import { type CgroupLayout, cgroupDirs } from "../../../lib/cgroup/cgroup-layout.ts";
-import { removeCgroupTree } from "../../../lib/cgroup/remove-cgroup.ts";
+import { type CgroupLayout, cgroupDirs, removeCgroupTree } from "../../../lib/cgroup/cgroup-layout.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import { quoteShell } from "../../../lib/quote-shell.ts";
+import { quoteShell } from "../../../lib/process/run-program.ts";
 import { type ContainerSpec, DriverError, type ExecOptions, type ExecProcess } from "../driver.ts";
 import { spawnExec } from "../exec-process.ts";
 import { killExec, makeExecCgroup, nextExecName, treeProcesses } from "../linux/cgroup-processes.ts";

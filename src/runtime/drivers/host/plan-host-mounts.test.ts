@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { quoteShell } from "../../../lib/quote-shell.ts";
+import { quoteShell } from "../../../lib/process/run-program.ts";
 import { bindLines, type HostBind } from "./plan-host-mounts.ts";
 
 const bind: HostBind = {

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { quoteShell } from "../../../lib/quote-shell.ts";
+import { quoteShell } from "../../../lib/process/run-program.ts";
 import { containerTree } from "../contain-paths.ts";
 import { type ContainerSpec, DriverError, type Mount } from "../driver.ts";
 import { propagationOption } from "../oci/oci-config.ts";

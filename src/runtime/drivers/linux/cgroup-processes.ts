@@ -1,8 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { type CgroupLayout, cgroupDirs, controllerDir } from "../../../lib/cgroup/cgroup-layout.ts";
-import { childrenOf } from "../../../lib/cgroup/remove-cgroup.ts";
+import {
+  type CgroupLayout,
+  cgroupDirs,
+  childrenOf,
+  controllerDir,
+} from "../../../lib/cgroup/cgroup-layout.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { sendSignal, stillRunning } from "./process-info.ts";
 

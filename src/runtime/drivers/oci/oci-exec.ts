@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CgroupLayout } from "../../../lib/cgroup/cgroup-layout.ts";
-import { removeCgroupTree } from "../../../lib/cgroup/remove-cgroup.ts";
+import { type CgroupLayout, removeCgroupTree } from "../../../lib/cgroup/cgroup-layout.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { ExecOptions, ExecProcess } from "../driver.ts";
 import { spawnExec } from "../exec-process.ts";

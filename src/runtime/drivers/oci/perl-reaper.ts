@@ -1,4 +1,4 @@
-import { quoteShell } from "../../../lib/quote-shell.ts";
+import { quoteShell } from "../../../lib/process/run-program.ts";
 import type { ContainerSpec } from "../driver.ts";
 import { findProgram } from "../find-program.ts";
 import { singleThreadedGo } from "./probe-oci-runtime.ts";

@@ -1,7 +1,6 @@
 import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type CgroupLayout, containerCgroup } from "../../../lib/cgroup/cgroup-layout.ts";
-import { removeCgroup } from "../../../lib/cgroup/remove-cgroup.ts";
+import { type CgroupLayout, containerCgroup, removeCgroup } from "../../../lib/cgroup/cgroup-layout.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { tryRunProgram } from "../../../lib/process/run-program.ts";

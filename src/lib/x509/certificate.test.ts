@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
-import { createSelfSigned, createServingPair } from "./self-signed.ts";
-import { subjectOf } from "./subject-of.ts";
+import { createSelfSigned, createServingPair } from "./certificate.ts";
+import { subjectOf } from "./issuer.ts";
 
 test("a self-signed certificate is issued by its own subject for the given names", () => {
   const subject = { commonName: "node-1@1700000000", organizations: ["a", "b, CN=c"] };
