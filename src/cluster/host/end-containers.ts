@@ -4,7 +4,7 @@ import { type CriClient, connectCri } from "../../cri/cri-client.ts";
 import { removeNodeCgroups } from "../../kubelet/cgroups/open-pod-cgroups.ts";
 import { podsDirectory } from "../../kubelet/model/pod-paths.ts";
 import { isOwnSandbox } from "../../kubelet/ownership/decide-claim.ts";
-import { readOwnerFacts } from "../../kubelet/ownership/identity-file.ts";
+import { readOwnerFacts } from "../../kubelet/ownership/open-ownership.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { noConfig } from "../../runtime/runtime-config.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../kubelet/config/kubelet-configuration.ts";
 import { createKubelet, type KubeletOptions } from "../../kubelet/kubelet.ts";
 import type { ProbeKind } from "../../kubelet/probes/decide-probe.ts";
-import { runExec } from "../../kubelet/probes/handler/exec.ts";
+import { runExec } from "../../kubelet/probes/handler/create-handlers.ts";
 import { failed, type ProbeHandler } from "../../kubelet/probes/handler/probe-handler.ts";
 import type { Mounter } from "../../kubelet/volumes/mounter.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";

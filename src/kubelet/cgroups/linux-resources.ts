@@ -10,8 +10,8 @@ import {
   qosClassOf,
 } from "../../api/pod/pod-resources.ts";
 import { type HugepageLimit, LinuxContainerResources } from "../../cri/generated/cri.ts";
+import { isStaticPod } from "../model/cri-labels.ts";
 import type { ContainerNodeFacts, MachineFacts } from "../model/node-facts.ts";
-import { isStaticPod } from "../model/pod-names.ts";
 
 export interface CpuSettings {
   /** Whether CPU limits are enforced. */

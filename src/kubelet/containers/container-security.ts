@@ -14,7 +14,7 @@ import {
   SupplementalGroupsPolicy,
 } from "../../cri/generated/cri.ts";
 import { createLruMap } from "../../lib/lru-map.ts";
-import { describePod } from "../model/pod-names.ts";
+import { describePod } from "../model/cri-labels.ts";
 import { configError } from "../model/start-error.ts";
 
 /** User of an image: a UID, or a name that only the image's user database can resolve. */

@@ -13,8 +13,8 @@ import { messageOf } from "../../lib/message-of.ts";
 import { podLabels, readContainerAnnotations } from "../model/cri-labels.ts";
 import type { ContainerState, ObservedPod } from "../model/observed-pod.ts";
 import { absolutePath, messagesDirectory } from "../model/pod-paths.ts";
+import { readTail } from "./container-files.ts";
 import { observePod, type PodStatuses } from "./observe-pod.ts";
-import { readTail } from "./read-container-file.ts";
 
 interface InspectDeps {
   readonly cri: {

@@ -2,7 +2,7 @@ import { isIPv6 } from "node:net";
 import type { Pod } from "../../api/meta/objects.ts";
 import type { EventToRecord } from "../../client/events/event-recorder.ts";
 import type { DNSConfig } from "../../cri/generated/cri.ts";
-import { describePod } from "../model/pod-names.ts";
+import { describePod } from "../model/cri-labels.ts";
 
 export interface DnsFacts {
   /** Empty if the cluster has no DNS. */

@@ -19,12 +19,11 @@ import { orderIps } from "../model/observed-pod.ts";
 import { containerLogPath, messagesDirectory, podDirectory, podLogDirectory } from "../model/pod-paths.ts";
 import { configError, StartError } from "../model/start-error.ts";
 import type { MountedVolumes, PodVolumes } from "../volumes/pod-volumes.ts";
+import { createMessageFile, readBeneath, writeHosts } from "./container-files.ts";
 import { containerSecurity, type ImageUserReader } from "./container-security.ts";
 import { fileMount, hostsMount, planMounts, wantsHostsFile } from "./plan-mounts.ts";
 import { podHostname, renderHosts, renderNodeHosts } from "./pod-hostname.ts";
-import { readBeneath } from "./read-container-file.ts";
 import { type Environment, type EnvironmentSources, resolveEnvironment } from "./resolve-environment.ts";
-import { createMessageFile, writeHosts } from "./write-container-files.ts";
 
 export interface ContainerDeps {
   readonly sources: EnvironmentSources;

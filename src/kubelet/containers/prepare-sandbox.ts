@@ -18,7 +18,7 @@ import { sandboxLabels } from "../model/cri-labels.ts";
 import type { ContainerNodeFacts, MachineFacts } from "../model/node-facts.ts";
 import { podLogDirectory } from "../model/pod-paths.ts";
 import { StartError } from "../model/start-error.ts";
-import { withMark } from "../ownership/sandbox-mark.ts";
+import { withMark } from "../ownership/decide-claim.ts";
 import {
   idValue,
   namespaceOptions,

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createMessageFile, writeHosts } from "./write-container-files.ts";
+import { createMessageFile, writeHosts } from "./container-files.ts";
 
 let root: string;
 

@@ -17,14 +17,20 @@ import { createPullEventRateLimit } from "../../node-agent/publish/pull-event-ra
 import { createPullMetrics } from "../../node-agent/publish/pull-metrics.ts";
 import { createPullTracker } from "../../node-agent/publish/pull-tracker.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
+import { containerFieldPath } from "../model/cri-labels.ts";
 import { quoteGo } from "../model/downward-api.ts";
-import { containerFieldPath } from "../model/pod-names.ts";
 import { StartError } from "../model/start-error.ts";
 import type { PullProgressSupport } from "../node/node-conditions.ts";
 import { findPullCredentials, type SecretGetter } from "./pull-credentials.ts";
-import { createPullBackoff, explainPullFailure } from "./pull-failures.ts";
 import { createRuntimePull } from "./runtime-pull.ts";
-import { type ImageRequest, type Pull, type Pulled, pullAndTrack } from "./tracked-pull.ts";
+import {
+  createPullBackoff,
+  explainPullFailure,
+  type ImageRequest,
+  type Pull,
+  type Pulled,
+  pullAndTrack,
+} from "./tracked-pull.ts";
 
 /** Ensures that the images of containers are present on the node. */
 export interface ImagePuller {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { makePod, makePodWith } from "../containers/make-pod.fixture.ts";
+import { podOf } from "../pods/kill.fixture.ts";
 import {
   containerAnnotations,
+  containerFieldPath,
   containerLabels,
   hashContainer,
   readContainerAnnotations,
@@ -98,4 +100,10 @@ describe("container-hash", () => {
       expect(hashContainer({ name: "web" })).not.toBe(hashContainer(container));
     });
   });
+});
+
+test("events refer to a container by its field path", () => {
+  const pod = podOf({ containers: [{ name: "a" }], initContainers: [{ name: "b" }] });
+  expect(containerFieldPath(pod, "a")).toBe("spec.containers{a}");
+  expect(containerFieldPath(pod, "b")).toBe("spec.initContainers{b}");
 });

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { Container, LifecycleHandler } from "../../api/meta/objects.ts";
+import type { Container, LifecycleHandler, Pod } from "../../api/meta/objects.ts";
 
 /** State of one pod in the runtime. A restarted kubelet recovers everything from it. */
 export interface ObservedPod {
@@ -34,7 +34,7 @@ export interface ObservedContainer {
   readonly imageRef: string;
   /** Hash of the container's spec when it was created; the container is replaced when it changes. See hashContainer. */
   readonly specHash: string;
-  /** Back-off between its exit and its restart; see crash-loop.ts. */
+  /** Back-off between its exit and its restart; see `restartDelayMs`. */
   readonly restartDelayMs: number;
   /** Absolute path of the log file. */
   readonly logPath: string;
@@ -72,4 +72,35 @@ export function orderIps(ips: readonly string[], hostIp = ""): string[] {
   const first = ips.find((ip) => isIPv6(ip) === primary);
   const second = ips.find((ip) => isIPv6(ip) !== primary);
   return [first, second].filter((ip) => ip !== undefined);
+}
+
+/** Runs the probes of all containers on this node. */
+export interface Prober {
+  /** Starts probes of containers that are running and stops those of containers that are not. */
+  observe(pod: Pod, observed: ObservedPod): void;
+  /**
+   * Stops liveness and startup probes of a terminating pod. Readiness probes continue, so that it is removed from
+   * endpoints.
+   */
+  stopping(podUid: string): void;
+  /** Stops all probes of the pod. */
+  forget(podUid: string): void;
+  /** Combined probe results of a running container. */
+  probeResult(pod: Pod, containerId: string): CombinedProbeResult;
+  /**
+   * Registers a handler that is called with the pod's UID when the combined results of one of its containers change.
+   */
+  onChange(handler: (podUid: string) => void): void;
+}
+
+export interface CombinedProbeResult {
+  readonly started: boolean;
+  readonly ready: boolean;
+  /** Set when a startup or liveness probe has failed and the container must be killed. */
+  readonly kill?: {
+    readonly probe: "startup" | "liveness";
+    /** Message of the Killing event: `Container c failed liveness probe, will be restarted`. */
+    readonly message: string;
+    readonly gracePeriodSeconds?: number;
+  };
 }

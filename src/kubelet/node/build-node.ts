@@ -4,8 +4,7 @@ import type { Node, NodeCondition, NodeStatus } from "../../api/meta/objects.ts"
 import { formatQuantity, parseQuantity } from "../../api/meta/quantity.ts";
 import type { Image } from "../../cri/generated/cri.ts";
 import { nodeConditions, type PullProgressSupport } from "./node-conditions.ts";
-import type { Machine } from "./read-machine.ts";
-import type { RuntimeState } from "./read-runtime.ts";
+import type { Machine, RuntimeState } from "./read-machine.ts";
 
 /** Configured properties of the node. */
 export interface NodeOptions {

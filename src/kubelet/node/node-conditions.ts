@@ -1,7 +1,7 @@
 import type { NodeCondition } from "../../api/meta/objects.ts";
 import { formatTime } from "../../api/meta/time.ts";
 import type { RuntimeCondition } from "../../cri/generated/cri.ts";
-import type { RuntimeState } from "./read-runtime.ts";
+import type { RuntimeState } from "./read-machine.ts";
 
 /**
  * Whether the runtime reports the progress of image pulls and enforces their no-progress timeout (KEP-3542). It is unknown

@@ -19,8 +19,7 @@ import {
   registrationPatch,
 } from "./build-node.ts";
 import type { PullProgressSupport } from "./node-conditions.ts";
-import type { Machine } from "./read-machine.ts";
-import { type RuntimeState, readImages, readRuntime } from "./read-runtime.ts";
+import { type Machine, type RuntimeState, readImages, readRuntime } from "./read-machine.ts";
 
 export interface NodeStatusUpdaterOptions {
   readonly client: Pick<Client, "create" | "get" | "patch">;

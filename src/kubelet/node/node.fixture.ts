@@ -5,8 +5,7 @@ import { builtInSchema } from "../../api/schema/built-in-schema.ts";
 import type { Client } from "../../client/api/client.ts";
 import type { RuntimeCondition } from "../../cri/generated/cri.ts";
 import type { NodeOptions, NodeStatusFacts } from "./build-node.ts";
-import type { Machine } from "./read-machine.ts";
-import type { RuntimeState } from "./read-runtime.ts";
+import type { Machine, RuntimeState } from "./read-machine.ts";
 
 /** Time, machine, runtime and API server for tests. */
 export const now = Date.parse("2022-12-06T15:33:47Z");

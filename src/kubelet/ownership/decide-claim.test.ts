@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decideClaim, describeRefusal, type ListedSandbox } from "./decide-claim.ts";
-import { markAnnotations } from "./sandbox-mark.ts";
+import { decideClaim, describeRefusal, type ListedSandbox, markAnnotations } from "./decide-claim.ts";
 
 const identity = { nodeName: "n1", kubeletId: "k1", clusterUid: "c1" };
 const sandbox = (annotations: Record<string, string> = {}, id = "s1"): ListedSandbox => ({

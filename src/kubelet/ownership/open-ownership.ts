@@ -1,3 +1,6 @@
+import { randomUUID } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Pod } from "../../api/meta/objects.ts";
 import { StatusError } from "../../api/meta/status-error.ts";
 import type { Client } from "../../client/api/client.ts";
@@ -5,11 +8,20 @@ import type { CriClient } from "../../cri/cri-client.ts";
 import { withDeadline } from "../../lib/abort.ts";
 import { type BackoffPolicy, retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { writeFileAtomic } from "../../lib/fs/write-file-atomic.ts";
+import { isMapping } from "../../lib/is-mapping.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { isStaticPod } from "../model/pod-names.ts";
-import { decideClaim, describeRefusal, type ListedSandbox } from "./decide-claim.ts";
-import { type IdentityRecord, readIdentity, readOwnerFacts, writeIdentity } from "./identity-file.ts";
-import { hasMarkOf, type KubeletIdentity, markAnnotations, readMark } from "./sandbox-mark.ts";
+import { isStaticPod } from "../model/cri-labels.ts";
+import {
+  decideClaim,
+  describeRefusal,
+  hasMarkOf,
+  type KubeletIdentity,
+  type ListedSandbox,
+  markAnnotations,
+  type OwnerFacts,
+  readMark,
+} from "./decide-claim.ts";
 
 /**
  * Ownership of the sandboxes in the runtime, decided by the data directory when the kubelet starts:
@@ -29,7 +41,7 @@ export interface SandboxOwnership {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export interface OwnershipOptions {
+interface OwnershipOptions {
   readonly client: Pick<Client, "get">;
   readonly cri: { readonly runtime: Pick<CriClient["runtime"], "listPodSandbox"> };
   readonly nodeName: string;
@@ -159,4 +171,62 @@ async function readClusterUid(client: Pick<Client, "get">, signal: AbortSignal):
     if (error instanceof StatusError && (error.code === 403 || error.code === 404)) return undefined;
     throw error;
   }
+}
+
+/** Record in the data directory by which a kubelet recognizes its sandboxes without an API server. */
+interface IdentityRecord {
+  readonly kubeletId: string;
+  readonly clusterUid: string | undefined;
+  /** Ids of sandboxes that were adopted from another kubelet. */
+  readonly adoptedSandboxes: readonly string[];
+}
+
+const pathIn = (dataDir: string) => join(dataDir, "identity.json");
+
+/** Reads the record. Returns a new one if the directory has none or an unreadable one. */
+async function readIdentity(dataDir: string): Promise<IdentityRecord> {
+  const text = await readFile(pathIn(dataDir), "utf8").catch(orEmpty(""));
+  return parseIdentity(text) ?? { kubeletId: randomUUID(), clusterUid: undefined, adoptedSandboxes: [] };
+}
+
+async function writeIdentity(dataDir: string, record: IdentityRecord): Promise<void> {
+  await writeFileAtomic(pathIn(dataDir), `${JSON.stringify(record)}\n`);
+}
+
+/** Reads the facts about sandbox ownership from the data directory of a kubelet, which need not be running. */
+export async function readOwnerFacts(
+  { dataDir, nodeName }: { readonly dataDir: string; readonly nodeName: string },
+  record?: IdentityRecord,
+): Promise<OwnerFacts> {
+  const identity = record ?? (await readIdentity(dataDir));
+  return {
+    identity: { nodeName, ...identity },
+    adopted: new Set(identity.adoptedSandboxes),
+    logDirectories: new Set(await readdir(join(dataDir, "logs")).catch(orEmpty<string[]>([]))),
+  };
+}
+
+function parseIdentity(text: string): IdentityRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isMapping(value) || typeof value.kubeletId !== "string" || value.kubeletId === "") return undefined;
+  const { kubeletId, clusterUid, adoptedSandboxes } = value;
+  return {
+    kubeletId,
+    clusterUid: typeof clusterUid === "string" && clusterUid !== "" ? clusterUid : undefined,
+    adoptedSandboxes: Array.isArray(adoptedSandboxes)
+      ? adoptedSandboxes.filter((id): id is string => typeof id === "string")
+      : [],
+  };
+}
+
+function orEmpty<T>(empty: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code !== "ENOENT") throw error;
+    return empty;
+  };
 }

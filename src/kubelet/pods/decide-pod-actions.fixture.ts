@@ -1,8 +1,12 @@
 import { expect } from "vitest";
 import type { Container, Pod } from "../../api/meta/objects.ts";
 import { hashContainer } from "../model/cri-labels.ts";
-import type { ContainerState, ObservedContainer, ObservedSandbox } from "../model/observed-pod.ts";
-import type { CombinedProbeResult } from "../model/prober.ts";
+import type {
+  CombinedProbeResult,
+  ContainerState,
+  ObservedContainer,
+  ObservedSandbox,
+} from "../model/observed-pod.ts";
 import { decidePodActions } from "./decide-pod-actions.ts";
 import type { PodAction, PodPlan, PodPlanFacts } from "./pod-plan.ts";
 

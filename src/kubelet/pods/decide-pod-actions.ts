@@ -5,8 +5,15 @@ import { isSidecar } from "../../api/pod/pod-resources.ts";
 import { hashContainer } from "../model/cri-labels.ts";
 import type { ObservedContainer, ObservedSandbox } from "../model/observed-pod.ts";
 import type { StartProblem } from "../status/status-facts.ts";
-import { crashLoopMessage, restartDelayMs } from "./crash-loop.ts";
-import type { ContainerRole, KillReason, PodAction, PodPlan, PodPlanFacts } from "./pod-plan.ts";
+import {
+  type ContainerRole,
+  crashLoopMessage,
+  type KillReason,
+  type PodAction,
+  type PodPlan,
+  type PodPlanFacts,
+  restartDelayMs,
+} from "./pod-plan.ts";
 
 /** Minimum time between two sandboxes of a pod, for sandboxes that exit immediately. */
 const sandboxPauseMs = 1_000;

@@ -6,7 +6,7 @@ import { isAlreadyExists } from "../../client/transport/status-errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createWakeUp } from "../../lib/wake-up.ts";
-import { hashAnnotation, sourceAnnotation } from "../model/pod-names.ts";
+import { hashAnnotation, sourceAnnotation } from "../model/cri-labels.ts";
 import { deletePod } from "./clean-up-pod.ts";
 import type { PodWorkers } from "./pod-workers.ts";
 import { runStaticPodSource } from "./static/static-pod-source.ts";

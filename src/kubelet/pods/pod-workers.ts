@@ -5,6 +5,7 @@ import { retry } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { TerminationReason } from "../status/status-facts.ts";
+import type { PodObserver } from "./pod-observer.ts";
 import { retryPolicy } from "./pod-plan.ts";
 import type { PodUpdate, PodWorker } from "./pod-worker.ts";
 
@@ -31,7 +32,7 @@ export interface PodWorkers {
 
 export type CreateWorker = (first: PodUpdate) => PodWorker;
 
-export interface PodWorkersOptions {
+interface PodWorkersOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -163,6 +164,47 @@ export function createPodWorkers({ clock, logger }: PodWorkersOptions): PodWorke
       await untilAborted(signal);
       stopping.abort(signal.reason);
       await Promise.all([...entries.values()].map(({ finished }) => finished));
+    },
+  };
+}
+
+/** Resyncs all pods periodically, in case a change was missed. */
+interface SyncLoop {
+  /** Describes the problem if the loop is unhealthy. */
+  problem(): string | undefined;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+interface SyncLoopOptions {
+  readonly workers: Pick<PodWorkers, "list" | "onStateChanged">;
+  readonly observer: Pick<PodObserver, "listedAt">;
+  readonly syncFrequencyMs: number;
+  readonly clock: Clock;
+}
+
+/** Upstream's values. */
+const maxListAgeMs = 3 * 60_000;
+const minTimeoutMs = 5 * 60_000;
+
+export function createSyncLoop({ workers, observer, syncFrequencyMs, clock }: SyncLoopOptions): SyncLoop {
+  const timeoutMs = Math.max(2 * syncFrequencyMs, minTimeoutMs);
+  let syncedAt = clock.now();
+
+  function syncAllPods(): void {
+    // As upstream, pods are not synced while the runtime does not list them, because their known state is outdated.
+    if (clock.now() - observer.listedAt() > maxListAgeMs) return;
+    for (const { metadata } of workers.list()) workers.onStateChanged(metadata.uid ?? "");
+    syncedAt = clock.now();
+  }
+
+  return {
+    problem: () => (clock.now() - syncedAt > timeoutMs ? "sync Loop took longer than expected" : undefined),
+    async run(signal) {
+      for (;;) {
+        await clock.sleep(syncFrequencyMs, signal).catch(() => {});
+        if (signal.aborted) return;
+        syncAllPods();
+      }
     },
   };
 }

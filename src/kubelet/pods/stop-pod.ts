@@ -9,8 +9,8 @@ import { createChildAbort } from "../../lib/abort.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { containerFieldPath } from "../model/cri-labels.ts";
 import type { ObservedContainer, ObservedPod } from "../model/observed-pod.ts";
-import { containerFieldPath } from "../model/pod-names.ts";
 import { runLifecycleHook } from "./run-lifecycle-hook.ts";
 
 export interface KillDeps {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createManualClock } from "../../lib/manual-clock.ts";
 import { makePod } from "../containers/make-pod.fixture.ts";
-import { createSyncLoop } from "./sync-loop.ts";
+import { createSyncLoop } from "./pod-workers.ts";
 
 const minute = 60_000;
 const late = "sync Loop took longer than expected";

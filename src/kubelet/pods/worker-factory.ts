@@ -15,21 +15,20 @@ import { createImageUserReader } from "../containers/container-security.ts";
 import { type ContainerDeps, prepareContainer } from "../containers/prepare-container.ts";
 import { prepareSandbox, type SandboxDeps } from "../containers/prepare-sandbox.ts";
 import type { ImagePuller } from "../images/image-puller.ts";
-import type { ObservedPod } from "../model/observed-pod.ts";
-import { isStaticPod } from "../model/pod-names.ts";
+import { isStaticPod } from "../model/cri-labels.ts";
+import { canMountRecursively } from "../model/node-facts.ts";
+import type { ObservedPod, Prober } from "../model/observed-pod.ts";
 import { logsDirectoryOf, podDirectory, podLogDirectory } from "../model/pod-paths.ts";
-import type { Prober } from "../model/prober.ts";
 import type { ReferencedObjects } from "../model/referenced-objects.ts";
-import { canMountRecursively } from "../model/runtime-handlers.ts";
 import type { StartupCheckpoints } from "../model/startup-checkpoints.ts";
 import type { SandboxOwnership } from "../ownership/open-ownership.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import { cleanUpPod, deletePod } from "./clean-up-pod.ts";
-import type { NodeView } from "./node-view.ts";
 import type { PodObserver } from "./pod-observer.ts";
 import { createPodWorker, type PodWorkerDeps } from "./pod-worker.ts";
 import type { CreateWorker, PodWorkers } from "./pod-workers.ts";
+import type { NodeView } from "./worker-status.ts";
 
 export interface WorkerFactoryOptions {
   readonly client: Client;

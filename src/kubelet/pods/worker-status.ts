@@ -1,24 +1,69 @@
 // Clauses: 3815-9
 import type { Features } from "../../api/meta/feature-gates.ts";
-import type { Pod, PodStatus, RuntimeClass } from "../../api/meta/objects.ts";
+import type { Node, NodeStatus, Pod, PodStatus, RuntimeClass } from "../../api/meta/objects.ts";
 import type { EventRecorder } from "../../client/events/event-recorder.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { ObservedPod } from "../model/observed-pod.ts";
-import type { Prober } from "../model/prober.ts";
-import { canMountRecursively } from "../model/runtime-handlers.ts";
+import { type ContainerNodeFacts, canMountRecursively, type MachineFacts } from "../model/node-facts.ts";
+import type { ObservedPod, Prober } from "../model/observed-pod.ts";
 import type { StartupCheckpoints } from "../model/startup-checkpoints.ts";
-import { recoverProblems } from "../status/conditions/recover-problems.ts";
+import type { Machine } from "../node/read-machine.ts";
 import { generatePodStatus } from "../status/generate-pod-status.ts";
-import type { PodTermination, StartProblem } from "../status/status-facts.ts";
+import { type PodTermination, recoverProblems, type StartProblem } from "../status/status-facts.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
-import { recordCrashLoops } from "./crash-loop.ts";
-import type { NodeView } from "./node-view.ts";
+import type { VolumeNodeFacts } from "../volumes/volume-request.ts";
 import type { PodObserver, PodPart } from "./pod-observer.ts";
-import type { PodPlan } from "./pod-plan.ts";
+import { type PodPlan, recordCrashLoops } from "./pod-plan.ts";
 import type { RunOptions } from "./run-pod-actions.ts";
 
+/** Facts about the node that pods, containers and volumes depend on. */
+export interface NodeView extends ContainerNodeFacts, VolumeNodeFacts {
+  readonly runtimeHandlers: NonNullable<NodeStatus["runtimeHandlers"]>;
+}
+
+/** Node status updater, as far as the view uses it. */
+interface NodeSource {
+  node(): Node | undefined;
+  refresh(signal: AbortSignal): Promise<void>;
+}
+
+interface NodeViewOptions {
+  readonly nodeName: string;
+  /** Overrides the addresses of the machine. */
+  readonly nodeIps: readonly string[] | undefined;
+  readonly machine: Machine;
+  readonly machineFacts: MachineFacts;
+}
+
+/**
+ * View of the node that combines its API object with the machine. Before the node is registered, the machine's own
+ * values are used. `setSource` is called once the node status updater exists: it needs the kubelet server's port, the
+ * server needs the pod workers, and those need this view.
+ */
+export function createNodeView({ nodeName, nodeIps, machine, machineFacts }: NodeViewOptions) {
+  const measured = { cpu: `${machine.cpus}`, memory: `${machine.memoryBytes}` };
+  let source: NodeSource = { node: () => undefined, refresh: () => Promise.resolve() };
+  return {
+    setSource(newSource: NodeSource): void {
+      source = newSource;
+    },
+    refresh: (signal: AbortSignal): Promise<void> => source.refresh(signal),
+    get(): NodeView {
+      const { metadata, status } = source.node() ?? {};
+      return {
+        name: nodeName,
+        labels: metadata?.labels ?? {},
+        memoryBytes: machine.memoryBytes,
+        allocatable: status?.allocatable ?? measured,
+        hostIps: nodeIps ?? machine.addresses,
+        machine: machineFacts,
+        runtimeHandlers: status?.runtimeHandlers ?? [],
+      };
+    },
+  };
+}
+
 /** Status of one worker's pod, generated from the state in the runtime and from the problems that the worker met. */
-export interface WorkerStatus {
+interface WorkerStatus {
   /** Generates the status and passes it to the status writer. */
   publish(): void;
   /** Callbacks that runPodActions uses to report results. */

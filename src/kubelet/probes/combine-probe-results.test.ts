@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Container } from "../../api/meta/objects.ts";
 import { makePod } from "../containers/make-pod.fixture.ts";
-import { type ContainerRole, combineProbeResults, type ProbeAnswers } from "./combine-probe-results.ts";
+import { type ContainerRole, combineProbeResults, type ProbeAnswers } from "./decide-probe.ts";
 
 const container: Container = {
   name: "c",

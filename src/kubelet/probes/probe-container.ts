@@ -2,14 +2,15 @@
 import type { Pod, Probe } from "../../api/meta/objects.ts";
 import { type StartupBudget, startupBudget } from "../../api/pod/startup-budget.ts";
 import type { TimerQueue } from "../../lib/timer-queue.ts";
-import { containerFieldPath } from "../model/pod-names.ts";
-import type { CombinedProbeResult } from "../model/prober.ts";
+import { containerFieldPath } from "../model/cri-labels.ts";
+import type { CombinedProbeResult } from "../model/observed-pod.ts";
 import type { StartupCheckpoints } from "../model/startup-checkpoints.ts";
-import { combineProbeResults, type ProbedContainer } from "./combine-probe-results.ts";
 import {
   beginProbe,
+  combineProbeResults,
   decideProbe,
   type ProbeAnswer,
+  type ProbedContainer,
   type ProbeInput,
   type ProbeKind,
   type ProbePlan,

@@ -3,9 +3,8 @@ import type { EventRecorder } from "../../client/events/event-recorder.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { containerFieldPath } from "../model/pod-names.ts";
-import type { ProbedContainer } from "./combine-probe-results.ts";
-import type { ProbePlan, ProbeResult } from "./decide-probe.ts";
+import { containerFieldPath } from "../model/cri-labels.ts";
+import type { ProbedContainer, ProbePlan, ProbeResult } from "./decide-probe.ts";
 import type { ProbeHandler, ProbeOutcome, ProbeTarget } from "./handler/probe-handler.ts";
 import type { ProbeSeries } from "./probe-metrics.ts";
 

@@ -6,7 +6,7 @@ import { PodSandboxState } from "../../cri/generated/cri.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
 import { HttpError, type RequestPath } from "../../lib/http/http-exchange.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { runtimeContainerId } from "../model/pod-names.ts";
+import { runtimeContainerId } from "../model/cri-labels.ts";
 import { findContainerStatus } from "./log/container-log.ts";
 import { parseContainerPath, requirePod, type ServedPods } from "./served-pods.ts";
 

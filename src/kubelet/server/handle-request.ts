@@ -5,8 +5,7 @@ import { handlePullProgress, type PullProgressDeps } from "../../node-agent/publ
 import { runCommand } from "./exec-and-attach.ts";
 import { type ContainerLogDeps, openContainerLog } from "./log/container-log.ts";
 import { handleSystemLogs } from "./log/system-logs.ts";
-import { listRunningPods, podList } from "./served-pods.ts";
-import { listStartupProbes, type StartupProbesDeps } from "./starting-pods.ts";
+import { listRunningPods, listStartupProbes, podList, type StartupProbesDeps } from "./served-pods.ts";
 
 export interface RequestHandlerDeps extends ContainerLogDeps, StartupProbesDeps {
   readonly progress: PullProgressDeps["progress"];

@@ -27,8 +27,7 @@ import { findPortForward, findStream } from "./exec-and-attach.ts";
 import { type HealthCheck, handleRequest, type RequestHandlerDeps } from "./handle-request.ts";
 import type { LogDirectories } from "./log/container-log.ts";
 import { proxyUpgrade } from "./proxy-upgrade.ts";
-import type { ServedPods } from "./served-pods.ts";
-import type { StartupProbesDeps } from "./starting-pods.ts";
+import type { ServedPods, StartupProbesDeps } from "./served-pods.ts";
 
 export interface KubeletServerOptions {
   /** Port 0 picks a free port. */

@@ -1,17 +1,10 @@
-// Clauses: 3085-1, 3085-2, 3085-4, 3085-7, 3085-8, 3815-6, 3815-8
+// Clauses: 3085-1, 3085-2, 3085-4, 3085-7, 3085-8, 3815-6, 3815-8, 3085-10
 import type { Features } from "../../api/meta/feature-gates.ts";
-import type { ContainerStatus, PodCondition } from "../../api/meta/objects.ts";
+import type { ContainerStatus, PodCondition, PodSpec } from "../../api/meta/objects.ts";
 import { formatTime } from "../../api/meta/time.ts";
+import { isSidecar } from "../../api/pod/pod-resources.ts";
 import { isFinalPhase } from "../../api/pod/pod-state.ts";
 import { failingToStart } from "../../explain/failing-to-start.ts";
-import {
-  type ConditionResult,
-  containersReady,
-  initialized,
-  isFalse,
-  isTrue,
-  ready,
-} from "./conditions/readiness.ts";
 import { previousOf, type StatusFacts } from "./status-facts.ts";
 
 /** Conditions of other writers as they are in the API, followed by the kubelet's own. */
@@ -116,4 +109,97 @@ function missingForContainers({ observed, sandboxProblem }: StatusFacts): string
   const sandboxId = observed?.sandboxes[0]?.id;
   const begun = observed?.containers.some((container) => container.sandboxId === sandboxId);
   return begun || sandboxProblem?.reason !== "FailedMount" ? undefined : sandboxProblem.message;
+}
+
+/** Condition without transition time and observed generation, which podConditions adds. */
+type ConditionResult = Pick<PodCondition, "type" | "status" | "reason" | "message">;
+
+export function isTrue(type: string, reason?: string): ConditionResult {
+  return { type, status: "True", ...(reason && { reason }) };
+}
+
+export function isFalse(type: string, reason?: string, message?: string): ConditionResult {
+  return { type, status: "False", ...(reason && { reason }), ...(message && { message }) };
+}
+
+/** Condition Ready: the containers are ready, and so are all conditions in the pod's readiness gates. */
+export function ready(
+  spec: PodSpec,
+  containersReady: ConditionResult,
+  /** Conditions that are not written by the kubelet. */
+  conditions: readonly PodCondition[],
+): ConditionResult {
+  const type = "Ready";
+  if (containersReady.status !== "True") return { ...containersReady, type };
+  const message = (spec.readinessGates ?? [])
+    .flatMap(({ conditionType }) => {
+      const name = JSON.stringify(conditionType);
+      const condition = conditions.find((each) => each.type === conditionType);
+      if (!condition) return [`corresponding condition of pod readiness gate ${name} does not exist.`];
+      if (condition.status === "True") return [];
+      return [`the status of pod readiness gate ${name} is not "True", but ${condition.status}`];
+    })
+    .join(", ");
+  return message ? isFalse(type, "ReadinessGatesNotReady", message) : isTrue(type);
+}
+
+/** Condition ContainersReady: all main containers and sidecars are ready. */
+export function containersReady(
+  spec: PodSpec,
+  statuses: readonly ContainerStatus[],
+  phase: string,
+): ConditionResult {
+  const type = "ContainersReady";
+  // A failed pod is not ready even while some of its containers are still terminating.
+  if (phase === "Failed") return isFalse(type, "PodFailed");
+  if (statuses.length === 0) return isFalse(type, "UnknownContainerStatuses");
+  const byName = new Map(statuses.map((status) => [status.name, status]));
+  const names = [...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers].map(
+    ({ name }) => name,
+  );
+  const unknown = names.filter((name) => !byName.has(name));
+  const unready = names.filter((name) => byName.get(name)?.ready === false);
+  if (phase === "Succeeded" && unknown.length === 0) return isFalse(type, "PodCompleted");
+  const message = [...listContainers("unknown", unknown), ...listContainers("unready", unready)].join(", ");
+  return message ? isFalse(type, "ContainersNotReady", message) : isTrue(type);
+}
+
+/** Condition Initialized: all init containers have completed and all sidecars have started. */
+export function initialized(
+  spec: PodSpec,
+  statuses: readonly ContainerStatus[],
+  phase: string,
+): ConditionResult {
+  const type = "Initialized";
+  const byName = new Map(statuses.map((status) => [status.name, status]));
+  const initContainers = spec.initContainers ?? [];
+  if (initContainers.length > 0 && statuses.length === 0) return isFalse(type, "UnknownContainerStatuses");
+  const unknown = initContainers.filter(({ name }) => !byName.has(name));
+  const incomplete = initContainers.filter((container) => {
+    const status = byName.get(container.name);
+    return status && !(isSidecar(container) ? status.started : status.ready);
+  });
+  if (phase === "Succeeded" && unknown.length === 0) return isTrue(type, "PodCompleted");
+  // The restart of a sidecar does not make an initialized pod uninitialized.
+  if (spec.containers.some(({ name }) => hasStarted(byName.get(name)))) return isTrue(type);
+  const message = [
+    ...listContainers(
+      "unknown",
+      unknown.map(({ name }) => name),
+    ),
+    ...listContainers(
+      "incomplete",
+      incomplete.map(({ name }) => name),
+    ),
+  ].join(", ");
+  return message ? isFalse(type, "ContainersNotInitialized", message) : isTrue(type);
+}
+
+function hasStarted(status: ContainerStatus | undefined): boolean {
+  return status?.state?.running !== undefined || status?.state?.terminated !== undefined;
+}
+
+/** Formats `containers with unready status: [a b]`; empty without names. */
+function listContainers(what: string, names: readonly string[]): string[] {
+  return names.length > 0 ? [`containers with ${what} status: [${names.join(" ")}]`] : [];
 }

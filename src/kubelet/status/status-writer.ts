@@ -11,8 +11,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { createLimiter } from "../../lib/limiter.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { isOwnedCondition } from "./pod-conditions.ts";
-import { statusPatch } from "./status-patch.ts";
-import { budgetWaitMs, fullBudget, spendOne, type WriteBudget } from "./write-budget.ts";
+import { budgetWaitMs, fullBudget, spendOne, statusPatch, type WriteBudget } from "./status-write.ts";
 
 /** The only writer of `pods/status`. For a static pod it gets the mirror pod. */
 export interface StatusWriter {

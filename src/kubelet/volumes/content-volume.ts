@@ -3,8 +3,8 @@ import { join, posix } from "node:path";
 import type { Pod } from "../../api/meta/objects.ts";
 import { allContainersOf } from "../../api/pod/pod-containers.ts";
 import { hasContent, writeAtomically } from "./atomic-write.ts";
-import { memoryVolumeBytes } from "./empty-dir.ts";
 import { applyFsGroup } from "./fs-group.ts";
+import { memoryVolumeBytes } from "./local-directories.ts";
 import type { Payload } from "./payload.ts";
 import type { MountedVolume, VolumeDeps, VolumeRequest } from "./volume-request.ts";
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { prepareHostPath } from "./host-path.ts";
+import { prepareHostPath } from "./local-directories.ts";
 import { temporaryDirectory } from "./temporary-directory.fixture.ts";
 
 const folder = temporaryDirectory();

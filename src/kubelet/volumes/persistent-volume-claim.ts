@@ -8,9 +8,9 @@ import type { Client } from "../../client/api/client.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { applyFsGroup } from "./fs-group.ts";
 import { unless } from "./held-directory.ts";
-import { prepareHostPath } from "./host-path.ts";
-import type { MountedVolume } from "./volume-request.ts";
+import { prepareHostPath } from "./local-directories.ts";
 import {
+  type MountedVolume,
   markerDirectory,
   mountFailure,
   type VolumeDeps,

@@ -12,7 +12,7 @@ import { decodeBody } from "../../../api/schema/decode-body.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { createWakeUp } from "../../../lib/wake-up.ts";
-import { hashAnnotation, sourceAnnotation } from "../../model/pod-names.ts";
+import { hashAnnotation, sourceAnnotation } from "../../model/cri-labels.ts";
 
 export interface StaticPodSourceOptions {
   readonly directory: string;

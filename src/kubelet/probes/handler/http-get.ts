@@ -1,8 +1,15 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { HttpGetAction } from "../../../api/meta/objects.ts";
-import { createRequest, followRedirect, formatRequest, formatUrl, type HttpRequest } from "./http-request.ts";
-import { type ParsedResponse, parseHttpResponse } from "./parse-http-response.ts";
+import {
+  createRequest,
+  followRedirect,
+  formatRequest,
+  formatUrl,
+  type HttpRequest,
+  type ParsedResponse,
+  parseHttpResponse,
+} from "./http-message.ts";
 import {
   describeDialError,
   describeReadError,

@@ -6,10 +6,10 @@ import { ContainerState } from "../../../cri/generated/cri.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { isGrpcError } from "../../../lib/grpc-call.ts";
 import { HttpError, type RequestPath } from "../../../lib/http/http-exchange.ts";
-import { runtimeContainerId } from "../../model/pod-names.ts";
+import { runtimeContainerId } from "../../model/cri-labels.ts";
 import { hasContainer, type ServedPods } from "../served-pods.ts";
 import { watchDirectory } from "./directory-changes.ts";
-import { parseLogOptions } from "./log-options.ts";
+import { parseLogOptions } from "./log-renderer.ts";
 import { openLog, readLog } from "./read-log.ts";
 
 /** Directories of container logs. Only files in a pod's own directory are read for it. */

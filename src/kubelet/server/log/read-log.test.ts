@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/support/files/temporary-folder.ts";
 import { createManualClock } from "../../../lib/manual-clock.ts";
-import type { LogOptions } from "./log-options.ts";
+import type { LogOptions } from "./log-renderer.ts";
 import { findTailStart, openLog, type ReadableFile, readLog } from "./read-log.ts";
 
 const folder = temporaryFolder();

@@ -4,8 +4,7 @@ import { join, relative, resolve, sep } from "node:path";
 import type { Clock } from "../../../lib/clock.ts";
 import { HttpError } from "../../../lib/http/http-exchange.ts";
 import type { DirectoryChanges } from "./directory-changes.ts";
-import type { LogOptions } from "./log-options.ts";
-import { createLogRenderer } from "./log-renderer.ts";
+import { createLogRenderer, type LogOptions } from "./log-renderer.ts";
 
 /** Source of a container's log. */
 interface LogSource {

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makePod } from "../containers/make-pod.fixture.ts";
-import { memoryVolumeBytes } from "./empty-dir.ts";
+import { memoryVolumeBytes } from "./local-directories.ts";
 import { failuresOf, holding, kubeletsIn, never, podWith } from "./pod-volumes.fixture.ts";
 import { temporaryDirectory } from "./temporary-directory.fixture.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { ContainerStatus } from "../../../api/meta/objects.ts";
-import type { ObservedContainer } from "../../model/observed-pod.ts";
-import { exited, makePod, observe, observedContainer, running, statusBefore } from "../status.fixture.ts";
-import { recoverProblems } from "./recover-problems.ts";
+import type { ContainerStatus } from "../../api/meta/objects.ts";
+import type { ObservedContainer } from "../model/observed-pod.ts";
+import { exited, makePod, observe, observedContainer, running, statusBefore } from "./status.fixture.ts";
+import { recoverProblems } from "./status-facts.ts";
 
 describe("recoverProblems", () => {
   const problem = { reason: "CreateContainerConfigError", message: 'configmap "c" not found' };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { makePod } from "../containers/make-pod.fixture.ts";
-import { canMountRecursively, runtimeHandlerOf } from "./runtime-handlers.ts";
+import { canMountRecursively, runtimeHandlerOf } from "./node-facts.ts";
 
 const vmClass = {
   apiVersion: "node.k8s.io/v1",

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readBeneath } from "./read-container-file.ts";
+import { readBeneath } from "./container-files.ts";
 
 let volume: string;
 

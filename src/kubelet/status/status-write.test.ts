@@ -7,7 +7,7 @@ import { builtInSchema } from "../../api/schema/built-in-schema.ts";
 import { generatePodStatus } from "./generate-pod-status.ts";
 import { isOwnedCondition } from "./pod-conditions.ts";
 import { exited, makeFacts, observe, observedContainer, running, sandbox } from "./status.fixture.ts";
-import { statusPatch } from "./status-patch.ts";
+import { budgetWaitMs, fullBudget, spendOne, statusPatch, type WriteBudget } from "./status-write.ts";
 
 const owned = (type: string) => isOwnedCondition(type, defaultFeatures);
 
@@ -114,3 +114,35 @@ test("applying the patch gives the wanted status", () => {
 function plain(value: unknown) {
   return JSON.parse(JSON.stringify(value));
 }
+
+function spend(count: number, now: number): WriteBudget {
+  let budget = fullBudget(0);
+  for (let i = 0; i < count; i++) budget = spendOne(budget, now);
+  return budget;
+}
+
+test.each([
+  ["the first goes at once", 0, 0, 0],
+  ["and a burst after it", 9, 0, 0],
+  ["then one a second", 10, 0, 1_000],
+  ["the second is counted from the burst on", 10, 400, 600],
+  ["and is over", 10, 1_000, 0],
+])("%s", (_, spent, now, waitMs) => {
+  expect(budgetWaitMs(spend(spent, 0), now)).toBe(waitMs);
+});
+
+test("a minute of constant changes allows a burst and one write a second", () => {
+  let budget = fullBudget(0);
+  let writes = 0;
+  for (let now = 0; now < 60_000; now += 10) {
+    if (budgetWaitMs(budget, now) > 0) continue;
+    budget = spendOne(budget, now);
+    writes++;
+  }
+  expect(writes).toBe(10 + 59);
+});
+
+test("a clock that was set back does not delay writes", () => {
+  const budget = spend(10, 1_000_000);
+  expect(budgetWaitMs(budget, 0)).toBeLessThanOrEqual(1_000);
+});
