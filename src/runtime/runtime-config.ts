@@ -2,8 +2,8 @@ import { parse } from "yaml";
 import { formatImageName } from "../lib/image/image-name.ts";
 import { isMapping } from "../lib/is-mapping.ts";
 import { messageOf } from "../lib/message-of.ts";
+import { noRegistries, parseRegistries, type RegistriesConfig } from "./registry/credentials.ts";
 import { parseReference } from "./registry/reference.ts";
-import { noRegistries, parseRegistries, type RegistriesConfig } from "./registry/registries-config.ts";
 
 /**
  * Configuration file of `kindling runtime --config` (YAML or JSON). All fields are optional:

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { chooseDriver, type DriverOptions } from "../../src/runtime/drivers/choose-driver.ts";
+import { chooseDriver, type DriverOptions } from "../../src/runtime/drivers/open-handlers.ts";
 import { describeWithTool, isRoot, toolPath } from "../support/programs/tools.ts";
 
 let dataDir: string;

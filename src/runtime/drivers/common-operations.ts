@@ -11,10 +11,9 @@ import {
   DriverError,
   driverFailed,
 } from "./driver.ts";
-import { cgroupProcesses, killTree } from "./linux/cgroup-processes.ts";
-import { readUsage } from "./linux/cgroup-usage.ts";
 import { applyCgroupWrites, planCgroupWrites } from "./linux/cgroup-writes.ts";
 import { sendSignal, stillRunning } from "./linux/process-info.ts";
+import { cgroupProcesses, killTree, readUsage } from "./linux/read-cgroup.ts";
 
 export interface CommonParts {
   readonly state: StateDir;

@@ -6,10 +6,15 @@ import { createKeyedMutex } from "../../lib/keyed-mutex.ts";
 import { type Logger, silentLogger } from "../../lib/logger.ts";
 import { openContentStore } from "../content/content-store.ts";
 import { ImageError } from "../errors/image-error.ts";
-import { chooseCredential, readDockerConfig } from "../registry/credentials.ts";
+import {
+  chooseCredential,
+  endpointsFor,
+  noRegistries,
+  type RegistriesConfig,
+  readDockerConfig,
+} from "../registry/credentials.ts";
 import { hostPlatform, type Platform } from "../registry/manifest.ts";
 import { parseReference } from "../registry/reference.ts";
-import { endpointsFor, noRegistries, type RegistriesConfig } from "../registry/registries-config.ts";
 import { createRegistryClient } from "../registry/registry-client.ts";
 import { createTransport } from "../registry/transport.ts";
 import { inheritDirectories, openLayerStore } from "../snapshots/layer-store.ts";

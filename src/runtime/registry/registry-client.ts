@@ -1,9 +1,8 @@
 import { type ImageName, repositoryName } from "../../lib/image/image-name.ts";
 import { digestOf } from "../content/content-store.ts";
 import { ImageError, isTransient } from "../errors/image-error.ts";
-import type { Credential } from "./credentials.ts";
+import type { Credential, Endpoint } from "./credentials.ts";
 import { manifestAccept } from "./manifest.ts";
-import type { Endpoint } from "./registries-config.ts";
 import { basicHeader, fetchToken, parseChallenge } from "./token.ts";
 import { discard, type HttpResponse, readBody, type Transport } from "./transport.ts";
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { afterEach, expect, test } from "vitest";
+import { endpointsFor, noRegistries } from "./credentials.ts";
 import { parseReference } from "./reference.ts";
-import { endpointsFor, noRegistries } from "./registries-config.ts";
 import { createRegistryClient } from "./registry-client.ts";
 import {
   checkReach,

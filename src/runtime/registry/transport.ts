@@ -5,7 +5,7 @@ import https from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
 import { ImageError } from "../errors/image-error.ts";
-import type { RegistriesConfig } from "./registries-config.ts";
+import type { RegistriesConfig } from "./credentials.ts";
 
 interface HttpRequest {
   readonly url: URL;

@@ -3,8 +3,8 @@ import { type FileHandle, open } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import { fromSystemError } from "../errors/image-error.ts";
-import { compressionOf } from "./decompress.ts";
 import {
+  compressionOf,
   type JobAnswer,
   type UnpackAnswer,
   type UnpackMessage,

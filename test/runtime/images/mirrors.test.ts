@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { noRegistries } from "../../../src/runtime/registry/registries-config.ts";
+import { noRegistries } from "../../../src/runtime/registry/credentials.ts";
 import { type FakeRegistry, layerOf, startFakeRegistry } from "../../support/registry/fake-registry.ts";
 import { openImages, pullAll } from "../../support/registry/images.ts";
 

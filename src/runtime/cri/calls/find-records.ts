@@ -1,7 +1,6 @@
 import { failedPrecondition, invalidArgument, RuntimeError } from "../../errors/runtime-error.ts";
 import type { ContainerRecord } from "../../state/container-record.ts";
-import type { Records } from "../../state/records.ts";
-import type { RuntimeState } from "../../state/runtime-state.ts";
+import type { Records, RuntimeState } from "../../state/runtime-state.ts";
 
 /** Finds an object for calls that succeed when it does not exist. An empty or ambiguous ID is still an error. */
 export function findOrMissing<T extends { readonly id: string }>(

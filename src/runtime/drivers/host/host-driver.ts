@@ -14,6 +14,7 @@ import {
   openStateDir,
   readMade,
   readSpec,
+  removeContainer,
 } from "../container-files.ts";
 import { createExitWatch, readContainerState } from "../container-state.ts";
 import {
@@ -27,15 +28,14 @@ import {
   driverFailed,
   wrongState,
 } from "../driver.ts";
-import { readOomKills } from "../linux/cgroup-usage.ts";
+import { createTerminalSizer } from "../exec-process.ts";
 import { makeCgroup } from "../linux/cgroup-writes.ts";
 import { commandLine, findProcesses, identify, isAlive, withDescendants } from "../linux/process-info.ts";
+import { readOomKills } from "../linux/read-cgroup.ts";
 import { controlPath, launchMonitor, type MonitorLaunch, setupLogPath } from "../monitor/launch-monitor.ts";
 import { openOutputPumps, outputWaitsForDaemon } from "../monitor/output-pumps.ts";
 import { attachToPipes } from "../monitor/pipe-attach.ts";
 import { gatherContainerFacts, gatherMachineFacts } from "../oci/gather-facts.ts";
-import { removeContainer } from "../remove-container.ts";
-import { createTerminalSizer } from "../terminal.ts";
 import { buildInitScript, buildLaunchScript } from "./build-init-script.ts";
 import { checkProgram, execHost } from "./host-exec.ts";
 import { checkPrograms, openTools, prepareDev } from "./host-tools.ts";

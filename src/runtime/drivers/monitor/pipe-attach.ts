@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { readText } from "../container-files.ts";
 import type { AttachStreams, ContainerSpec } from "../driver.ts";
+import { terminalInput } from "../exec-process.ts";
 import { commandLine, sendSignal } from "../linux/process-info.ts";
-import { terminalInput } from "../terminal.ts";
 import type { OutputPump } from "./output-pumps.ts";
 
 const SIGTERM = 15;

@@ -9,7 +9,14 @@ import { type Logger, silentLogger } from "../../../lib/logger.ts";
 import { runProgram } from "../../../lib/process/run-program.ts";
 import { createCommonOperations, specOf } from "../common-operations.ts";
 import { containPaths } from "../contain-paths.ts";
-import { openStateDir, readMade, readSpec, type StateDir } from "../container-files.ts";
+import {
+  openStateDir,
+  type Removal,
+  readMade,
+  readSpec,
+  removeContainer,
+  type StateDir,
+} from "../container-files.ts";
 import { createExitWatch, readContainerState } from "../container-state.ts";
 import {
   type CallOptions,
@@ -22,10 +29,9 @@ import {
   driverFailed,
   wrongState,
 } from "../driver.ts";
-import { readOomKills } from "../linux/cgroup-usage.ts";
 import { commandLine, findProcesses, identify, isAlive } from "../linux/process-info.ts";
+import { readOomKills } from "../linux/read-cgroup.ts";
 import { hasOwnMonitor, openOutputPumps } from "../monitor/output-pumps.ts";
-import { type Removal, removeContainer } from "../remove-container.ts";
 import { buildOciConfig } from "./build-oci-config.ts";
 import { createConmonMonitor } from "./conmon.ts";
 import { gatherContainerFacts, gatherMachineFacts } from "./gather-facts.ts";

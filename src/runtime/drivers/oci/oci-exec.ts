@@ -5,8 +5,8 @@ import { type CgroupLayout, removeCgroupTree } from "../../../lib/cgroup/cgroup-
 import type { Clock } from "../../../lib/clock.ts";
 import type { ExecOptions, ExecProcess } from "../driver.ts";
 import { spawnExec } from "../exec-process.ts";
-import { killExec, makeExecCgroup, nextExecName, treeProcesses } from "../linux/cgroup-processes.ts";
 import { withDescendants } from "../linux/process-info.ts";
+import { killExec, makeExecCgroup, nextExecName, treeProcesses } from "../linux/read-cgroup.ts";
 import { completeEnv } from "./build-oci-config.ts";
 import type { OciConfig } from "./oci-config.ts";
 import { reapedCommand } from "./perl-reaper.ts";

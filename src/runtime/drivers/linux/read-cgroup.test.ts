@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { CgroupLayout } from "../../../lib/cgroup/cgroup-layout.ts";
-import { readOomKills, readUsage } from "./cgroup-usage.ts";
+import { readOomKills, readUsage } from "./read-cgroup.ts";
 
 let root: string;
 beforeEach(() => {
