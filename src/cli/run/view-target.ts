@@ -7,11 +7,11 @@ import { revisionOf } from "../../explain/stateful-set-pods.ts";
 import { waterfall } from "../../explain/waterfall.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { gatherFacts } from "../../monitor/feed/gather-facts.ts";
-import { gatherUnready } from "../../monitor/feed/gather-list.ts";
 import {
   gatherDeployment,
   gatherReplicaSet,
   gatherSet,
+  gatherUnready,
   readPlatform,
 } from "../../monitor/feed/gather-workload.ts";
 import type { WhyList } from "../printer/why-list.ts";

@@ -13,11 +13,10 @@ import type { Monitor } from "../tracking/monitor.ts";
 import type { FeedChange, FeedMessage, FinishedView, SloView } from "./feed-message.ts";
 import { createFeedSources, createPeriodicLists } from "./feed-sources.ts";
 import { createKubeletPoller } from "./kubelet-poller.ts";
-import { createRecentEvents } from "./recent-events.ts";
 import { createStartingViews } from "./starting-views.ts";
 import { createStatefulSetViews } from "./stateful-set-views.ts";
 import { createSubscribers } from "./subscribers.ts";
-import { viewFinished } from "./view-pod.ts";
+import { createRecentEvents, viewFinished } from "./view-pod.ts";
 
 export interface FeedDeps {
   readonly monitor: Monitor;

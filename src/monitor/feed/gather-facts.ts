@@ -10,8 +10,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { readCrashLogs } from "./crash-logs.ts";
 import type { PullView } from "./feed-message.ts";
 import { findMissingConfig } from "./missing-config.ts";
-import { parseStartupProbes } from "./parse-kubelet-state.ts";
-import { createPullReader, type PulledPod, type ReadPulls } from "./pull-reader.ts";
+import { createPullReader, type PulledPod, parseStartupProbes, type ReadPulls } from "./pull-reader.ts";
 
 export interface GatherDeps {
   readonly client: Client;

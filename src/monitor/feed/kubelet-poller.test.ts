@@ -3,7 +3,7 @@ import { StatusError } from "../../api/meta/status-error.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
 import { createKubeletPoller, type PollTarget } from "./kubelet-poller.ts";
-import { parsePulls, parseStartupProbes } from "./parse-kubelet-state.ts";
+import { parsePulls, parseStartupProbes } from "./pull-reader.ts";
 
 const target = (uid: string, about: ("pulls" | "budgets")[] = ["pulls"], node = "n1"): PollTarget => ({
   uid,

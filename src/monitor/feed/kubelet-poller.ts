@@ -5,8 +5,7 @@ import { withDeadline } from "../../lib/abort.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { PullView } from "./feed-message.ts";
-import { parseStartupProbes } from "./parse-kubelet-state.ts";
-import { createPullReader } from "./pull-reader.ts";
+import { createPullReader, parseStartupProbes } from "./pull-reader.ts";
 
 /** State of a starting pod that only its kubelet knows. */
 export interface KubeletPodState {

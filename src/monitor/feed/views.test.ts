@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import type { Event, Node, Pod } from "../../api/meta/objects.ts";
 import type { PodStart } from "../measure/start-signal.ts";
 import { viewNode } from "./feed-sources.ts";
-import { viewEvent } from "./recent-events.ts";
-import { viewFinished, viewPod, viewProbes } from "./view-pod.ts";
+import { viewEvent, viewFinished, viewPod, viewProbes } from "./view-pod.ts";
 
 const createdMs = Date.parse("2030-01-01T00:00:00Z");
 const at = (seconds: number) => new Date(createdMs + seconds * 1_000).toISOString();

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { applyEvent, parsePullMessage } from "./apply-event.ts";
+import { findUserError, userErrorIn } from "./read-pod.ts";
 import { applyAll, describeSignal, event, ms, sketchPod } from "./start.fixture.ts";
 import { decodeRecord, encodeRecord } from "./start-record.ts";
 import { type TrackedStart, untracked } from "./tracked-start.ts";
-import { findUserError, userErrorIn } from "./user-error.ts";
 
 const pulled = 'Successfully pulled image "app:1" in 1.2s (3s including waiting). Image size: 1234 bytes.';
 

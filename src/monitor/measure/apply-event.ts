@@ -1,8 +1,8 @@
 import type { Event } from "../../api/meta/objects.ts";
 import { eventTimeMs } from "../../api/meta/time.ts";
 import { parseGoDuration } from "../../lib/go-duration.ts";
+import { userErrorIn } from "./read-pod.ts";
 import type { Step, TrackedStart } from "./tracked-start.ts";
-import { userErrorIn } from "./user-error.ts";
 
 /** Maximum number of pulls kept per pod. */
 const maxPulls = 50;

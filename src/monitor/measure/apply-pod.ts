@@ -2,7 +2,7 @@
 import type { Pod } from "../../api/meta/objects.ts";
 import { hasEnded, isFinalPhase } from "../../api/pod/pod-state.ts";
 import { applySandbox } from "./apply-sandbox.ts";
-import { hasInit, type PodReading, readPod, resolutionMs } from "./read-pod.ts";
+import { findUserError, hasInit, type PodReading, readPod, resolutionMs } from "./read-pod.ts";
 import { type StageName, stages } from "./start-signal.ts";
 import {
   currentStage,
@@ -15,7 +15,6 @@ import {
   type TrackedStart,
   untracked,
 } from "./tracked-start.ts";
-import { findUserError } from "./user-error.ts";
 
 export interface Observation {
   readonly pod: Pod;

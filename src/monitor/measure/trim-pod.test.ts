@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import { explainPod } from "../../explain/explain-pod.ts";
 import { waterfall } from "../../explain/waterfall.ts";
-import { readPod } from "./read-pod.ts";
+import { findUserError, readPod } from "./read-pod.ts";
 import { at, type PodSketch, running, sketchPod } from "./start.fixture.ts";
 import { classOf } from "./start-signal.ts";
 import { trimPod } from "./trim-pod.ts";
-import { findUserError } from "./user-error.ts";
 
 const chosen = { chosenLabels: ["team"], chosenAnnotations: ["tier"] };
 const options = { ...chosen, share: (text: string) => text };

@@ -9,8 +9,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { createServingPair } from "../../lib/x509/certificate.ts";
 import { createRequestAuthorizer } from "./auth/request-authorizer.ts";
 import { handleRequest, type MonitorParts } from "./handle-request.ts";
-import { securityHeaders } from "./security-headers.ts";
-import { createStaticFiles, findDashboardDir } from "./static-files.ts";
+import { createStaticFiles, findDashboardDir, securityHeaders } from "./static-files.ts";
 
 export interface MonitorServerOptions {
   /**

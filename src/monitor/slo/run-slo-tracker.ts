@@ -7,8 +7,8 @@ import { formatLabels } from "../../lib/metrics/metrics.ts";
 import type { SloView } from "../feed/feed-message.ts";
 import { createBoundedValues } from "../metrics/class-labels.ts";
 import type { StartMetrics } from "../metrics/start-metrics.ts";
+import type { Counts } from "./evaluate-objective.ts";
 import type { SavedSlos, SloTracker } from "./slo-tracker.ts";
-import type { Counts } from "./windowed-counts.ts";
 
 const reviewIntervalMs = 5_000;
 const saveIntervalMs = 60_000;

@@ -4,9 +4,15 @@ import type { SloView } from "../feed/feed-message.ts";
 import type { AvailabilityRecord } from "../measure/availability.ts";
 import type { PodStart, StartSignal } from "../measure/start-signal.ts";
 import { createBoundedValues } from "../metrics/class-labels.ts";
-import { classesOf, evaluateSignal, isOverdue, rankBreaches } from "./evaluate-objective.ts";
+import {
+  classesOf,
+  createWindowedCounts,
+  evaluateSignal,
+  isOverdue,
+  rankBreaches,
+  type SavedCounts,
+} from "./evaluate-objective.ts";
 import { describeObjective, type Objective } from "./objective.ts";
-import { createWindowedCounts, type SavedCounts } from "./windowed-counts.ts";
 
 export interface SloTrackerOptions {
   readonly objectives: readonly Objective[];

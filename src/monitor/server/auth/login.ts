@@ -3,7 +3,7 @@ import type { AuthorizationFailure } from "../../../client/delegated-auth/author
 import type { Clock } from "../../../lib/clock.ts";
 import { type HttpResponse, htmlResponse, textResponse } from "../../../lib/http/http-exchange.ts";
 import { humanDuration } from "../../../lib/human-duration.ts";
-import { loginPolicy } from "../security-headers.ts";
+import { loginPolicy } from "../static-files.ts";
 import { clearSessionCookie, type RequestAuthorizer, setSessionCookie } from "./request-authorizer.ts";
 
 /** Service account tokens have one or two thousand characters. */

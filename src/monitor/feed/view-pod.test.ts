@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRecentEvents } from "./recent-events.ts";
+import { createRecentEvents } from "./view-pod.ts";
 
 const eventAt = (second: number, count = 1) => ({
   apiVersion: "v1",
