@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { completeForKubectl } from "./complete-for-kubectl.ts";
+import { completeForKubectl } from "./run-cli.ts";
 
 process.stdout.write(await completeForKubectl(process.argv.slice(2)));

@@ -7,7 +7,7 @@ import { whatIsThere } from "../../cluster/lifecycle/reset-data-dir.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { dataDirOption } from "../options/common-options.ts";
 import { plural } from "../printer/terminal-text.ts";
-import { stopRunning } from "../run/stop-running.ts";
+import { stopRunning } from "../run/until-stopped.ts";
 
 const examples = `
 Examples:

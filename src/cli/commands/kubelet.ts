@@ -13,9 +13,13 @@ import {
 } from "../../kubelet/config/kubelet-configuration.ts";
 import { createKubelet, maxApiConnections } from "../../kubelet/kubelet.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { adoptSandboxesOption, runtimeEndpointOption } from "../options/common-options.ts";
-import { addLogOptions, loggerOf } from "../options/log-options.ts";
-import { parseGivenFile } from "../options/read-given-file.ts";
+import { parseGivenFile } from "../options/command-errors.ts";
+import {
+  addLogOptions,
+  adoptSandboxesOption,
+  loggerOf,
+  runtimeEndpointOption,
+} from "../options/common-options.ts";
 import { serveUntilStopped } from "../run/until-stopped.ts";
 import { loadGivenAccess } from "../run/user-access.ts";
 

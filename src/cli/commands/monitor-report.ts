@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import type { SloView } from "../../monitor/feed/feed-message.ts";
 import { fetchSloReport } from "../../monitor/report/slo-report.ts";
-import { UsageError } from "../options/command-errors.ts";
+import { readGivenFile, UsageError } from "../options/command-errors.ts";
 import { outputOption } from "../options/common-options.ts";
-import { readGivenFile } from "../options/read-given-file.ts";
 import { formatTable, painter, printable, type Tone, wantsColor } from "../printer/terminal-text.ts";
 import { untilStopped } from "../run/until-stopped.ts";
 

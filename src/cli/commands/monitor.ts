@@ -13,10 +13,8 @@ import { createClusterClock } from "../../monitor/external-cluster/cluster-clock
 import { createMonitorService } from "../../monitor/monitor-service.ts";
 import { startMonitorServer } from "../../monitor/server/monitor-server.ts";
 import { openLmdbStore } from "../../store/lmdb/lmdb-store.ts";
-import { UsageError } from "../options/command-errors.ts";
-import { type ListenAddress, listenOption } from "../options/common-options.ts";
-import { addLogOptions, loggerOf } from "../options/log-options.ts";
-import { parseGivenFile, readGivenFile } from "../options/read-given-file.ts";
+import { parseGivenFile, readGivenFile, UsageError } from "../options/command-errors.ts";
+import { addLogOptions, type ListenAddress, listenOption, loggerOf } from "../options/common-options.ts";
 import { untilStopped } from "../run/until-stopped.ts";
 import { loadAccess } from "../run/user-access.ts";
 import { configureReport } from "./monitor-report.ts";

@@ -10,7 +10,7 @@ import { createLogger } from "../../lib/logger.ts";
 import { UsageError } from "../options/command-errors.ts";
 import { dataDirOption } from "../options/common-options.ts";
 import { plural } from "../printer/terminal-text.ts";
-import { stopRunning } from "../run/stop-running.ts";
+import { stopRunning } from "../run/until-stopped.ts";
 
 const examples = `
 Examples:

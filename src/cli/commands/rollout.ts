@@ -16,8 +16,7 @@ import { formatGoDuration, parseGoDuration } from "../../lib/go-duration.ts";
 import { gatherSet } from "../../monitor/feed/gather-workload.ts";
 import type { CommandContext } from "../options/command-context.ts";
 import { UsageError } from "../options/command-errors.ts";
-import { createRedraw, type Output } from "../printer/redraw.ts";
-import { printable } from "../printer/terminal-text.ts";
+import { createRedraw, type Output, printable } from "../printer/terminal-text.ts";
 import { untilStopped } from "../run/until-stopped.ts";
 import { addAccessOptions, openUserClient } from "../run/user-access.ts";
 

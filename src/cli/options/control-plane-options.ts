@@ -4,9 +4,8 @@ import type { ApiServerLimits } from "../../apiserver/api-server.ts";
 import { defaultMaxWatches } from "../../apiserver/limits/request-limits.ts";
 import { defaultMaxUnreadBytes } from "../../apiserver/limits/unread-memory.ts";
 import type { StoreOptions } from "../../cluster/parts/control-plane.ts";
-import { UsageError } from "./command-errors.ts";
+import { readGivenFile, UsageError } from "./command-errors.ts";
 import { dataDirOption } from "./common-options.ts";
-import { readGivenFile } from "./read-given-file.ts";
 
 export interface StoreFlags {
   dataDir: string;

@@ -1,8 +1,7 @@
 import { type Command, Option } from "commander";
 import { isLoopback } from "../../lib/http/loopback.ts";
-import { UsageError } from "./command-errors.ts";
+import { readGivenFile, UsageError } from "./command-errors.ts";
 import { type ListenAddress, parseListenAddress } from "./common-options.ts";
-import { readGivenFile } from "./read-given-file.ts";
 
 export interface MetricsFlags {
   metricsListen?: ListenAddress;

@@ -10,9 +10,8 @@ import {
 import { closestName } from "../../lib/closest-name.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { parseRuntimeConfig, type RuntimeConfig } from "../../runtime/runtime-config.ts";
-import { UsageError } from "./command-errors.ts";
+import { parseGivenFile, UsageError } from "./command-errors.ts";
 import { parseListenAddress } from "./common-options.ts";
-import { parseGivenFile } from "./read-given-file.ts";
 
 /** Sections of the file of `up --config` that are not options. */
 export interface NodeSections {

@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { formatBytes } from "../../lib/format-bytes.ts";
 import { humanDuration } from "../../lib/human-duration.ts";
 import type { LayerProgress, PullProgress } from "../../lib/image/pull-progress.ts";
-import { createRedraw, type Output } from "./redraw.ts";
+import { createRedraw, type Output } from "./terminal-text.ts";
 
 /** Printer for the progress of a pull. */
 export interface PullPrinter {

@@ -1,8 +1,16 @@
 import type { Clock } from "../../lib/clock.ts";
 import { humanDuration } from "../../lib/human-duration.ts";
 import type { PodState, TourEvent } from "../../tour/model/step-context.ts";
-import { createRedraw, type Output } from "./redraw.ts";
-import { painter, printable, type ScreenOptions, type Tone, wantsColor, wrap } from "./terminal-text.ts";
+import {
+  createRedraw,
+  type Output,
+  painter,
+  printable,
+  type ScreenOptions,
+  type Tone,
+  wantsColor,
+  wrap,
+} from "./terminal-text.ts";
 import { renderPullBar } from "./why-screen.ts";
 
 const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseTarget } from "./parse-target.ts";
+import { type Nearby, parseTarget, suggestTarget, type Target } from "./parse-target.ts";
 
 test.each([
   ["web-0", "pod", "web-0"],
@@ -25,3 +25,61 @@ test.each(["", "/", "pod/", "job/a", "pod/a/b", "pods.apps/a", "statefulset.batc
     expect(() => parseTarget(text)).toThrow("name a pod (web-0 or pod/web-0)");
   },
 );
+
+const nothing: Nearby = { namespaces: [], pods: [], workloads: [] };
+const web: Target = { kind: "pod", name: "web" };
+const missing = "there is no pod web in the namespace default";
+
+test.each<[string, Target, Partial<Nearby>, string]>([
+  [
+    "in another namespace",
+    web,
+    { namespaces: ["shop", "test"] },
+    `${missing}, but there is one in shop, test: add -n shop`,
+  ],
+  [
+    "a StatefulSet",
+    web,
+    { workloads: [{ kind: "statefulset", name: "web" }], pods: ["web-0"] },
+    `${missing}, but there is a StatefulSet: use statefulset/web`,
+  ],
+  [
+    "a Deployment",
+    web,
+    { workloads: [{ kind: "deployment", name: "web" }], pods: ["web-7d9f-x2x"] },
+    `${missing}, but there is a Deployment: use deployment/web`,
+  ],
+  [
+    "the beginning of a name",
+    web,
+    { pods: ["webby", "web-7d9f-x2x"] },
+    `${missing}; did you mean web-7d9f-x2x?`,
+  ],
+  ["a typing error", web, { pods: ["wab", "other"] }, `${missing}; did you mean wab?`],
+  [
+    "nothing near",
+    web,
+    { pods: ["a", "b", "c", "d", "e", "f", "g"] },
+    `${missing}; there are a, b, c, d, e and 2 more`,
+  ],
+  ["nothing at all", web, {}, `${missing}; kubectl get pods --all-namespaces lists all of them`],
+  [
+    "a pod where a set was asked for",
+    { kind: "statefulset", name: "web-0" },
+    { pods: ["web-0"], workloads: [{ kind: "statefulset", name: "web" }] },
+    "there is no StatefulSet web-0 in the namespace default, but there is a pod: use pod/web-0",
+  ],
+  [
+    "another set",
+    { kind: "statefulset", name: "db" },
+    {
+      workloads: [
+        { kind: "statefulset", name: "database" },
+        { kind: "deployment", name: "dbs" },
+      ],
+    },
+    "there is no StatefulSet db in the namespace default; there is database",
+  ],
+])("%s", (_, target, there, says) => {
+  expect(suggestTarget(target, "default", { ...nothing, ...there })).toBe(says);
+});

@@ -1,3 +1,6 @@
+import { StatusError } from "../../api/meta/status-error.ts";
+import type { Client } from "../../client/api/client.ts";
+import { closestName } from "../../lib/closest-name.ts";
 import { UsageError } from "../options/command-errors.ts";
 
 /** Object that `kindling why` explains. */
@@ -48,4 +51,78 @@ function findKind(word: string): TargetKind | undefined {
     return plain === kind || plain === resource || plain === shortName;
   });
   return found?.[0];
+}
+
+/** Objects that the user may have meant, as far as the user may list them. */
+export interface Nearby {
+  /** Namespaces with an object of this kind and name. */
+  readonly namespaces: readonly string[];
+  /** Pods in the requested namespace. */
+  readonly pods: readonly string[];
+  /** Workloads in the requested namespace. */
+  readonly workloads: readonly Target[];
+}
+
+const maxNames = 5;
+
+/** Message for an object that does not exist, with a suggestion what to use instead. */
+export function suggestTarget({ kind, name }: Target, namespace: string, there: Nearby): string {
+  const { text, resource } = targetKinds[kind];
+  const missing = `there is no ${text} ${name} in the namespace ${namespace}`;
+  const [elsewhere] = there.namespaces;
+  if (elsewhere !== undefined)
+    return `${missing}, but there is one in ${listed(there.namespaces)}: add -n ${elsewhere}`;
+  const pods = there.pods.map((pod): Target => ({ kind: "pod", name: pod }));
+  const other = [...there.workloads, ...pods].find((each) => each.kind !== kind && each.name === name);
+  if (other) return `${missing}, but there is a ${targetKinds[other.kind].text}: use ${other.kind}/${name}`;
+  const same = [...pods, ...there.workloads].filter((each) => each.kind === kind).map((each) => each.name);
+  // The beginning of a long name.
+  const longer = same.filter((candidate) => candidate.startsWith(`${name}-`));
+  if (longer.length > 0) return `${missing}; did you mean ${listed(longer)}?`;
+  const near = closestName(name, same);
+  if (near !== undefined) return `${missing}; did you mean ${near}?`;
+  if (same.length > 0) return `${missing}; there ${same.length === 1 ? "is" : "are"} ${listed(same)}`;
+  return `${missing}; kubectl get ${resource} --all-namespaces lists all of them`;
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - maxNames;
+  return names.slice(0, maxNames).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** Maximum number of objects to search, so that the search is cheap in a large cluster. */
+const limit = 500;
+
+/** Finds objects that the user may have meant. Omits those that the user may not list. */
+export async function findNearby(
+  client: Client,
+  { kind, name, namespace }: Target & { readonly namespace: string },
+  signal: AbortSignal,
+): Promise<Nearby> {
+  const find = async (
+    resource: (typeof targetKinds)[Target["kind"]]["resource"],
+    where: { readonly namespace?: string; readonly fieldSelector?: string },
+  ) => {
+    try {
+      const { items } = await client.list(resource, { ...where, limit, signal });
+      return items.map(({ metadata }) => metadata);
+    } catch (error) {
+      if (error instanceof StatusError) return [];
+      throw error;
+    }
+  };
+  const fieldSelector = `metadata.name=${name}`;
+  const [same, pods, statefulSets, deployments] = await Promise.all([
+    find(targetKinds[kind].resource, { fieldSelector }),
+    find("pods", { namespace }),
+    find("statefulsets", { namespace }),
+    find("deployments", { namespace }),
+  ]);
+  const named = (metas: typeof same, of: Target["kind"]) =>
+    metas.flatMap((metadata): Target[] => (metadata.name ? [{ kind: of, name: metadata.name }] : []));
+  return {
+    namespaces: same.flatMap((metadata) => metadata.namespace ?? []),
+    pods: pods.flatMap((metadata) => metadata.name ?? []),
+    workloads: [...named(statefulSets, "statefulset"), ...named(deployments, "deployment")],
+  };
 }

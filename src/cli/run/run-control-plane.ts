@@ -4,7 +4,14 @@ import { parseTokenFile } from "../../apiserver/auth/token/token-file.ts";
 import { findPortHolder } from "../../cluster/host/ports.ts";
 import type { ControlPlaneOptions } from "../../cluster/parts/control-plane.ts";
 import { untilAborted } from "../../lib/abort.ts";
-import { allowExternalIPsOption, featureGatesOption, listenOption } from "../options/common-options.ts";
+import { parseGivenFile } from "../options/command-errors.ts";
+import {
+  addLogOptions,
+  allowExternalIPsOption,
+  featureGatesOption,
+  listenOption,
+  loggerOf,
+} from "../options/common-options.ts";
 import {
   addLimitOptions,
   addStoreOptions,
@@ -13,8 +20,6 @@ import {
   type StoreFlags,
   storeOptionsOf,
 } from "../options/control-plane-options.ts";
-import { addLogOptions, loggerOf } from "../options/log-options.ts";
-import { parseGivenFile } from "../options/read-given-file.ts";
 import { explainStart } from "./explain-start.ts";
 import { serveUntilStopped } from "./until-stopped.ts";
 
