@@ -19,9 +19,8 @@ import { createLimiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
-import { dataDirPaths } from "./data-dir/data-dir-paths.ts";
+import { dataDirPaths } from "./data-dir/data-dir-files.ts";
 import { closeAfter, closeInTurn } from "./host/close-in-turn.ts";
-import { type ClusterDns, clusterDnsAddress } from "./parts/cluster-dns.ts";
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -31,6 +30,7 @@ import {
 import { type ClusterMonitor, type DashboardOptions, startClusterMonitor } from "./parts/monitor.ts";
 import { type NodeOptions, type RunningNode, startNode } from "./parts/node.ts";
 import type { ClusterProxy, ServiceProxyOptions } from "./parts/service-proxy.ts";
+import { type ClusterDns, clusterDnsAddress } from "./parts/start-cluster-dns.ts";
 
 export interface ClusterOptions
   extends ControlPlaneOptions,

@@ -5,7 +5,7 @@ import { performance } from "node:perf_hooks";
 import { parseFeatureGates } from "../api/meta/feature-gates.ts";
 import { connectCluster } from "../client/api/create-client.ts";
 import { type ClusterOptions, startCluster as startParts } from "../cluster/cluster.ts";
-import { unmountBelow } from "../cluster/host/unmount-below.ts";
+import { unmountBelow } from "../cluster/host/end-containers.ts";
 import { createLogger, silentLogger } from "../lib/logger.ts";
 import { createFaults } from "./create-faults.ts";
 import { createTestClient } from "./create-test-client.ts";

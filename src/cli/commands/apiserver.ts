@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { dnsSubdomainProblems } from "../../api/meta/names.ts";
 import { issueClientCertificate, loadOrCreatePki } from "../../apiserver/auth/pki/pki.ts";
 import { writeKubeconfig } from "../../apiserver/auth/pki/write-kubeconfig.ts";
-import { dataDirPaths } from "../../cluster/data-dir/data-dir-paths.ts";
+import { dataDirPaths } from "../../cluster/data-dir/data-dir-files.ts";
 import { startControlPlane } from "../../cluster/parts/control-plane.ts";
 import { UsageError } from "../options/command-errors.ts";
 import { addControlPlaneOptions, type ControlPlaneFlags, runControlPlane } from "../run/run-control-plane.ts";

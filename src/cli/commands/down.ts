@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { isRunning, readUpRecord } from "../../cluster/data-dir/up-record.ts";
+import { isRunning, readUpRecord } from "../../cluster/data-dir/data-dir-files.ts";
 import { endContainers } from "../../cluster/host/end-containers.ts";
 import { runningContainers } from "../../cluster/host/running-containers.ts";
 import { whatIsThere } from "../../cluster/lifecycle/reset-data-dir.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { isRunning, readUpRecord } from "../../cluster/data-dir/up-record.ts";
+import { isRunning, readUpRecord } from "../../cluster/data-dir/data-dir-files.ts";
 import { runningContainers } from "../../cluster/host/running-containers.ts";
 import { resetDataDir, whatIsThere } from "../../cluster/lifecycle/reset-data-dir.ts";
 import { unmergeAccess } from "../../cluster/parts/merge-access.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { defaultFeatures } from "../../api/meta/feature-gates.ts";
-import type { RuntimeChoice } from "../../cluster/data-dir/up-record.ts";
+import type { RuntimeChoice } from "../../cluster/data-dir/data-dir-files.ts";
 import { checkContainers } from "../../cluster/host/check-containers.ts";
 import { findPortHolder } from "../../cluster/host/ports.ts";
 import { defaultKubeletConfiguration } from "../../kubelet/config/kubelet-configuration.ts";

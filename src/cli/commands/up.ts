@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { usersKubeconfig } from "../../client/kubeconfig/merge-kubeconfig.ts";
-import type { RuntimeChoice } from "../../cluster/data-dir/up-record.ts";
+import type { RuntimeChoice } from "../../cluster/data-dir/data-dir-files.ts";
 import { checkContainers } from "../../cluster/host/check-containers.ts";
 import type { ServiceProxyOptions } from "../../cluster/parts/service-proxy.ts";
 import { startUp, type Up, type UpOptions } from "../../cluster/up.ts";

@@ -1,4 +1,4 @@
-import type { UpRecord } from "../../cluster/data-dir/up-record.ts";
+import type { UpRecord } from "../../cluster/data-dir/data-dir-files.ts";
 import type { ClusterStatus, Workload } from "../../cluster/lifecycle/cluster-status.ts";
 import { formatBytes } from "../../lib/format-bytes.ts";
 import { humanDuration } from "../../lib/human-duration.ts";

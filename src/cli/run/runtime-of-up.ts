@@ -1,8 +1,12 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { dataDirPaths, runtimeDirOf } from "../../cluster/data-dir/data-dir-paths.ts";
-import { isRunning, readUpRecord } from "../../cluster/data-dir/up-record.ts";
-import { runtimeSocket } from "../../cluster/host/runtime-socket.ts";
+import {
+  dataDirPaths,
+  isRunning,
+  readUpRecord,
+  runtimeDirOf,
+} from "../../cluster/data-dir/data-dir-files.ts";
+import { runtimeSocket } from "../../cluster/host/end-containers.ts";
 
 /** Finds the runtime of a running `kindling up` with the default data directory, the default of image commands. */
 export async function runtimeOfUp(): Promise<

@@ -1,4 +1,4 @@
-import type { UpRecord } from "../../cluster/data-dir/up-record.ts";
+import type { UpRecord } from "../../cluster/data-dir/data-dir-files.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { signalNumber } from "../../runtime/drivers/common-operations.ts";
 import { isAlive, type ProcessIdentity, sendSignal } from "../../runtime/drivers/linux/process-info.ts";

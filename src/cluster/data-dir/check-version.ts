@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { versionInfo } from "../../api/meta/version.ts";
 import { writeFileDurably } from "../../lib/fs/write-file-atomic.ts";
-import { dataDirPaths } from "./data-dir-paths.ts";
+import { dataDirPaths } from "./data-dir-files.ts";
 
 /** Version of the layout, increased when older versions cannot read the directory any more. */
 const currentFormat = 1;

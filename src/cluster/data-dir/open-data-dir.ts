@@ -5,7 +5,7 @@ import { removeTemporaryFiles } from "../../lib/fs/write-file-atomic.ts";
 import { identify } from "../../runtime/drivers/linux/process-info.ts";
 import { claimDataDir } from "../../runtime/state/claim-data-dir.ts";
 import { checkVersion } from "./check-version.ts";
-import { isRunning, readUpRecord, type UpRecord, writeUpRecord } from "./up-record.ts";
+import { isRunning, readUpRecord, type UpRecord, writeUpRecord } from "./data-dir-files.ts";
 
 /** Space that an empty cluster needs for its first writes. */
 const minFreeBytes = 8 * 1_024 * 1_024;

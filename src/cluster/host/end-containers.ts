@@ -1,18 +1,18 @@
-import { readdir } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { createHash } from "node:crypto";
+import { readdir, realpath } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
 import { type CriClient, connectCri } from "../../cri/cri-client.ts";
 import { removeNodeCgroups } from "../../kubelet/cgroups/open-pod-cgroups.ts";
 import { podsDirectory } from "../../kubelet/model/pod-paths.ts";
 import { isOwnSandbox } from "../../kubelet/ownership/decide-claim.ts";
 import { readOwnerFacts } from "../../kubelet/ownership/open-ownership.ts";
+import { createMounter } from "../../kubelet/volumes/mounter.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { nftablesProblem, removeTables } from "../../proxy/nftables/nftables-backend.ts";
 import { noConfig } from "../../runtime/runtime-config.ts";
-import { dataDirPaths, kubeletDirOf, runtimeDirOf } from "../data-dir/data-dir-paths.ts";
-import type { UpRecord } from "../data-dir/up-record.ts";
-import { runtimeSocket } from "./runtime-socket.ts";
-import { removeServiceRules } from "./service-rules.ts";
-import { unmountBelow } from "./unmount-below.ts";
+import { dataDirPaths, kubeletDirOf, runtimeDirOf, type UpRecord } from "../data-dir/data-dir-files.ts";
 
 /**
  * Stops the containers of a data directory that no `up` serves. Starts the runtime for it, which can recover containers,
@@ -81,4 +81,40 @@ export async function removePods(
     await removeNodeCgroups({ nodeName, dataDir: kubeletDir, clock: systemClock });
   }
   return pods.length;
+}
+
+/** Socket of a node's runtime. The kernel limits socket paths to 107 bytes. */
+export function runtimeSocket(nodeDir: string): string {
+  const path = join(nodeDir, "runtime.sock");
+  if (Buffer.byteLength(path) <= 107) return path;
+  return join(tmpdir(), `kindling-${createHash("sha256").update(nodeDir).digest("hex").slice(0, 16)}.sock`);
+}
+
+/** Name of the packet tables of a cluster's services: each data directory has its own. */
+export function serviceTable(dataDir: string): string {
+  return `kindling-${createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 12)}`;
+}
+
+/** Removes the packet tables that the service proxy of a stopped cluster left. */
+async function removeServiceRules(dataDir: string): Promise<void> {
+  // A machine without nftables, or a user without the right to use it, has created none.
+  if (await nftablesProblem()) return;
+  await removeTables(serviceTable(dataDir));
+}
+
+/** Unmounts everything below a directory and returns the number of mounts. */
+export async function unmountBelow(directory: string): Promise<number> {
+  const mounter = createMounter();
+  // The kernel lists mounts by their real paths.
+  const path = await realpath(directory).catch(() => directory);
+  const points = await mounter.mountPointsBelow(path);
+  for (const point of points) {
+    try {
+      await mounter.unmount(point);
+    } catch (error) {
+      // A runtime that is just stopping may unmount the same point.
+      if ((await mounter.mountPointsBelow(point)).includes(point)) throw error;
+    }
+  }
+  return points.length;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { MadeRecord } from "../../runtime/drivers/container-files.ts";
 import { isAlive } from "../../runtime/drivers/linux/process-info.ts";
 import { decodeContainer } from "../../runtime/state/container-record.ts";
-import { dataDirPaths, runtimeDirOf } from "../data-dir/data-dir-paths.ts";
+import { dataDirPaths, runtimeDirOf } from "../data-dir/data-dir-files.ts";
 
 export interface RunningContainer {
   readonly id: string;

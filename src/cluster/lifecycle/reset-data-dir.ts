@@ -1,10 +1,8 @@
 import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import type { Logger } from "../../lib/logger.ts";
 import { findVersion } from "../data-dir/check-version.ts";
-import { dataDirPaths } from "../data-dir/data-dir-paths.ts";
-import type { UpRecord } from "../data-dir/up-record.ts";
-import { endContainers } from "../host/end-containers.ts";
-import { unmountBelow } from "../host/unmount-below.ts";
+import { dataDirPaths, type UpRecord } from "../data-dir/data-dir-files.ts";
+import { endContainers, unmountBelow } from "../host/end-containers.ts";
 
 /** State of the directory; "foreign": it contains no data of Kindling. */
 export async function whatIsThere(dataDir: string): Promise<"cluster" | "missing" | "foreign"> {

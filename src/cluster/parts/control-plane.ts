@@ -17,7 +17,7 @@ import type { Transport } from "../../client/transport/transport.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Store } from "../../store/store.ts";
-import { dataDirPaths } from "../data-dir/data-dir-paths.ts";
+import { dataDirPaths } from "../data-dir/data-dir-files.ts";
 import { reservePort } from "../host/ports.ts";
 import { watchClock } from "../host/watch-clock.ts";
 import { createInProcessTransport } from "./in-process-transport.ts";

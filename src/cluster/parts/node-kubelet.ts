@@ -15,7 +15,7 @@ import type { Mounter } from "../../kubelet/volumes/mounter.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { SimulatedRuntime } from "../../simulated/start-simulated-runtime.ts";
-import { kubeletDirOf } from "../data-dir/data-dir-paths.ts";
+import { kubeletDirOf } from "../data-dir/data-dir-files.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
 export interface NodeKubeletOptions {

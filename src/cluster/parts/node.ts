@@ -4,11 +4,9 @@ import { messageOf } from "../../lib/message-of.ts";
 import type { PodLinkFacts } from "../../runtime/networks/network.ts";
 import type { RuntimeConfig } from "../../runtime/runtime-config.ts";
 import type { SimulatedRuntime } from "../../simulated/start-simulated-runtime.ts";
-import { runtimeDirOf } from "../data-dir/data-dir-paths.ts";
-import type { RuntimeChoice } from "../data-dir/up-record.ts";
+import { type RuntimeChoice, runtimeDirOf } from "../data-dir/data-dir-files.ts";
 import { closeInTurn } from "../host/close-in-turn.ts";
-import { removePods } from "../host/end-containers.ts";
-import { runtimeSocket } from "../host/runtime-socket.ts";
+import { removePods, runtimeSocket } from "../host/end-containers.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { type NodeKubelet, type NodeKubeletOptions, startNodeKubelet } from "./node-kubelet.ts";
 

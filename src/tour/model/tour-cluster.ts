@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../client/api/client.ts";
 import { connectCluster } from "../../client/api/create-client.ts";
-import { isRunning, readUpRecord } from "../../cluster/data-dir/up-record.ts";
+import { isRunning, readUpRecord } from "../../cluster/data-dir/data-dir-files.ts";
 import { resetDataDir } from "../../cluster/lifecycle/reset-data-dir.ts";
 import { startUp, type UpOptions } from "../../cluster/up.ts";
 import type { Clock } from "../../lib/clock.ts";

@@ -1,7 +1,33 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/fs/write-file-atomic.ts";
 import { isAlive, type ProcessIdentity } from "../../runtime/drivers/linux/process-info.ts";
-import { dataDirPaths } from "./data-dir-paths.ts";
+
+/** Paths in the data directory of a cluster. */
+export function dataDirPaths(dataDir: string) {
+  return {
+    version: join(dataDir, "version.json"),
+    /** Record of the process that runs, or last ran, the cluster. */
+    upRecord: join(dataDir, "up.json"),
+    kubeconfig: join(dataDir, "kubeconfig"),
+    pki: join(dataDir, "pki"),
+    store: join(dataDir, "store"),
+    nodes: join(dataDir, "nodes"),
+    /** Volumes of the local provisioner. */
+    volumes: join(dataDir, "volumes"),
+    monitor: join(dataDir, "monitor"),
+  };
+}
+
+/** Directory of the runtime of a node. */
+export function runtimeDirOf(nodeDir: string): string {
+  return join(nodeDir, "runtime");
+}
+
+/** Directory of the kubelet of a node, with volumes and logs. */
+export function kubeletDirOf(nodeDir: string): string {
+  return join(nodeDir, "kubelet");
+}
 
 /** Record that `up` writes into its data directory for `status`, `down`, `reset` and the next `up`. */
 export interface UpRecord {
