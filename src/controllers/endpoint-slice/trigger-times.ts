@@ -1,5 +1,5 @@
 import type { EndpointSlice, Pod, Service } from "../../api/meta/objects.ts";
-import { keyOf } from "../../client/informers/object-key.ts";
+import { keyOf } from "../../client/informers/object-cache.ts";
 
 /** Times of the changes that lead to writes of slices. Service proxies measure their latency by them. */
 export interface TriggerTimes {
