@@ -169,7 +169,7 @@ export function createPodWorkers({ clock, logger }: PodWorkersOptions): PodWorke
 }
 
 /** Resyncs all pods periodically, in case a change was missed. */
-interface SyncLoop {
+export interface SyncLoop {
   /** Describes the problem if the loop is unhealthy. */
   problem(): string | undefined;
   run(signal: AbortSignal): Promise<void>;
