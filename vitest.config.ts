@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import { LongFilesFirst } from "./test/support/vitest/long-files-first.ts";
 import { ownNamespaces } from "./test/support/vitest/own-namespaces.ts";
+import { leftOutFiles } from "./test/support/vitest/slow-files.ts";
 
 /** Tests that share modules between files: importing them again costs most of a file's start. They clean up after themselves. */
 const sharedModules = "test/{apiserver/{*,kubectl/*,security/*},client/*,scheduler/*,simulated/*}.test.ts";
@@ -14,6 +15,11 @@ const nodeTests = [
   "test/store/lmdb-full-disk.test.ts",
   "test/support/vitest/own-namespaces.test.ts",
 ];
+
+const leftOut = leftOutFiles(process.argv.slice(2));
+if (leftOut.length > 0)
+  console.log(`${leftOut.length} slow test files are left out; KINDLING_TEST_ROUNDS=10 runs them`);
+const exclude = [...leftOut, ...configDefaults.exclude];
 
 const withServers = {
   globalSetup: "test/support/vitest/global-setup.ts",
@@ -42,13 +48,13 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["{test,examples}/**/*.test.ts"],
-          exclude: [sharedModules, ...nodeTests, ...configDefaults.exclude],
+          exclude: [sharedModules, ...nodeTests, ...exclude],
           // Examples import the package as its users do.
           alias: { kindling: fileURLToPath(new URL("src/testing/start-cluster.ts", import.meta.url)) },
           ...withServers,
         },
       },
-      { test: { name: "node", include: nodeTests, pool: ownNamespaces, ...withServers } },
+      { test: { name: "node", include: nodeTests, exclude, pool: ownNamespaces, ...withServers } },
       { test: { name: "in-process", include: [sharedModules], isolate: false, ...withServers } },
     ],
     // For two cores: tests with real servers mostly wait. More workers would make those servers miss their deadlines.
