@@ -2,14 +2,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { parseFeatureGates } from "../api/meta/feature-gates.ts";
 import { connectCluster } from "../client/api/create-client.ts";
-import { type ClusterOptions, startCluster as startParts } from "../cluster/cluster.ts";
+import { startCluster as startParts } from "../cluster/cluster.ts";
 import { unmountBelow } from "../cluster/host/end-containers.ts";
-import { createLogger, silentLogger } from "../lib/logger.ts";
 import { createFaults } from "./create-faults.ts";
 import { createTestClient } from "./create-test-client.ts";
 import { createMovableClock } from "./movable-clock.ts";
+import { readOptions } from "./read-options.ts";
 import { toMs } from "./test-client.ts";
 import type { TestCluster, TestClusterOptions } from "./test-cluster.ts";
 
@@ -92,7 +91,7 @@ const settleTimeoutMs = 150;
  * Resolves when the event loop is idle. All parts of the cluster run in this process, so their pending requests are
  * complete then.
  */
-async function settle(): Promise<void> {
+export async function settle(): Promise<void> {
   const deadline = performance.now() + settleTimeoutMs;
   for (let idle = 0; idle < idleSamples && performance.now() < deadline; ) {
     const before = performance.eventLoopUtilization();
@@ -105,37 +104,4 @@ async function settle(): Promise<void> {
 /** File requests run in other threads while the event loop is idle. */
 function hasFileRequests(): boolean {
   return process.getActiveResourcesInfo().some((name) => name.startsWith("FSReq"));
-}
-
-const maxNodes = 5_000;
-
-/** Converts and validates the options. Throws a TypeError that names the invalid one. */
-export function readOptions(
-  { nodes = 1, features = {}, runtime = "simulated", handlers, port = 0, log }: TestClusterOptions,
-  isRoot: boolean,
-): Omit<ClusterOptions, "dataDir" | "clock"> {
-  if (!Number.isInteger(nodes) || nodes < 1 || nodes > maxNodes)
-    throw new TypeError(`nodes: ${nodes} is not a whole number from 1 to ${maxNodes}`);
-  if (runtime !== "simulated" && runtime !== "real")
-    throw new TypeError(`runtime: ${JSON.stringify(runtime)} is neither "simulated" nor "real"`);
-  if (runtime === "real" && nodes > 1)
-    throw new TypeError(`nodes: ${nodes} need runtime: "simulated": a machine is one node`);
-  if (runtime === "real" && handlers)
-    throw new TypeError('handlers: only simulated nodes have them; leave it out with runtime: "real"');
-  if (runtime === "real" && !isRoot)
-    throw new TypeError('runtime: "real" needs root for its containers; "simulated" needs nothing');
-  const gates = Object.entries(features).map(([name, value]) => `${name}=${value}`);
-  return {
-    nodes,
-    features: parseFeatureGates(gates.join(",")),
-    runtime:
-      runtime === "real"
-        ? { kind: "own", driver: "auto" }
-        : { kind: "simulated", ...(handlers && { handlers }) },
-    // Containers are deleted on close.
-    ephemeral: true,
-    store: { kind: "memory" },
-    listen: { host: "127.0.0.1", port },
-    logger: log ? createLogger({ format: "text", level: log }) : silentLogger,
-  };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defaultFeatures } from "../api/meta/feature-gates.ts";
-import { readOptions } from "./start-cluster.ts";
+import { readOptions } from "./read-options.ts";
 import type { TestClusterOptions } from "./test-cluster.ts";
 
 test("defaults to one simulated node, a store in memory and any port of loopback", () => {
