@@ -12,7 +12,12 @@ export function validateWebhookUrl(url: string, at: FieldErrors): void {
   if (protocol !== "https:")
     at.invalid("url", protocol.slice(0, -1), `'https' is the only allowed URL scheme${form}`);
   if (hostname === "") at.invalid("url", hostname, `host must be specified${form}`);
-  if (username || password) at.invalid("url", username, "user information is not permitted in the URL");
+  if (username || password)
+    at.invalid(
+      "url",
+      password ? `${username}:${password}` : username,
+      "user information is not permitted in the URL",
+    );
   if (hash) at.invalid("url", hash.slice(1), "fragments are not permitted in the URL");
   if (search) at.invalid("url", search.slice(1), "query parameters are not permitted in the URL");
 }

@@ -20,7 +20,7 @@ export interface AdmissionRequest {
   readonly user: UserInfo;
   /** True when nothing may be stored, including by plugins. */
   readonly dryRun: boolean;
-  /** Options of the request, as webhooks get them: CreateOptions, UpdateOptions, PatchOptions or DeleteOptions. */
+  /** Options of the request, as webhooks get them: CreateOptions, UpdateOptions or DeleteOptions. */
   readonly options?: object;
   /** Whether the server generated the name of a new object. Mutating webhooks do not see it, as upstream. */
   readonly hasGeneratedName?: boolean;

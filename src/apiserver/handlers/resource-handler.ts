@@ -60,7 +60,7 @@ export async function handleResource(
       if (definition.isTerminating?.()) throw createWhileTerminating(resource);
       const sent = await readObject(request, definition, "CreateOptions");
       const { user } = request;
-      const options = admissionOptions(request.query, "CreateOptions");
+      const options = admissionOptions(request.query);
       const written = { namespace: info.namespace, user, writer: writerOf(request), options };
       const created = { ...sent, resource, ...written };
       return withWarnings(createObject(deps, created), sent);
@@ -70,7 +70,7 @@ export async function handleResource(
       const sent = await readObject(request, definition, "UpdateOptions");
       const { user } = request;
       const writer = writerOf(request, subresource);
-      const options = admissionOptions(request.query, "UpdateOptions");
+      const options = admissionOptions(request.query);
       return withWarnings(replaceObject(deps, { ...sent, ref, subresource, user, writer, options }), sent);
     }
     case "patch": {
@@ -78,7 +78,7 @@ export async function handleResource(
       const options = parseWriteOptions(request.query, "PatchOptions");
       const { dryRun } = options;
       const { user } = request;
-      const reviewed = admissionOptions(request.query, "PatchOptions");
+      const reviewed = admissionOptions(request.query);
       if (isApplyPatch(request)) {
         const applyRequest = await readApplyPatch(request);
         return applyObject(deps, { ...applyRequest, ref, subresource, user, dryRun, options: reviewed });

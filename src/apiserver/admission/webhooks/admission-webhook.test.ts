@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Webhook } from "../../../api/kinds/admissionregistration/webhook/define-webhook-configuration.ts";
+import type { Webhook } from "../../../api/kinds/admissionregistration/webhook/webhook.ts";
 import type { Operation } from "../admission-chain.ts";
 import { matchRules } from "./admission-webhook.ts";
 

@@ -1,7 +1,7 @@
 import type {
   Webhook,
   WebhookConfiguration,
-} from "../../../api/kinds/admissionregistration/webhook/define-webhook-configuration.ts";
+} from "../../../api/kinds/admissionregistration/webhook/webhook.ts";
 import type { KubeObject } from "../../../api/meta/objects.ts";
 import type { Resource } from "../../../api/meta/resource.ts";
 import { type LabelSelector, labelSelectorOf, matchesLabels } from "../../../api/meta/selector.ts";

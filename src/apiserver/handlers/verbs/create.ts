@@ -65,7 +65,7 @@ async function createOnce(deps: WriteDeps, request: CreateRequest): Promise<ApiR
     current: undefined,
     user,
     dryRun,
-    ...(request.options && { options: request.options }),
+    options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1", ...request.options },
     hasGeneratedName,
     warnings: admissionWarnings,
   };

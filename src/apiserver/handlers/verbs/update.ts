@@ -129,7 +129,7 @@ async function prepare(
     current,
     user,
     dryRun,
-    ...(request.options && { options: request.options }),
+    options: { kind: "UpdateOptions", apiVersion: "meta.k8s.io/v1", ...request.options },
     warnings,
   };
   await deps.admission.mutate(admitted);

@@ -35,18 +35,12 @@ export function parseWriteOptions(
   };
 }
 
-/** The options of a request in the form that admission webhooks get. */
-export function admissionOptions(
-  query: URLSearchParams,
-  kind: "CreateOptions" | "UpdateOptions" | "PatchOptions",
-): object {
+/** The options of a request that admission webhooks get. The verbs add the kind. */
+export function admissionOptions(query: URLSearchParams): object {
   const dryRun = query.getAll("dryRun").filter(Boolean);
   const [manager, validation] = [query.get("fieldManager"), query.get("fieldValidation")];
   return {
-    kind,
-    apiVersion: "meta.k8s.io/v1",
     ...(dryRun.length > 0 && { dryRun }),
-    ...(kind === "PatchOptions" && query.has("force") && { force: isTrue(query.get("force")) }),
     ...(manager && { fieldManager: manager }),
     ...(validation && { fieldValidation: validation }),
   };

@@ -1,15 +1,9 @@
-import type * as k8s from "@kubernetes/client-node";
 import { isEqual } from "../../../meta/is-equal.ts";
-import type { KubeObject, Wire } from "../../../meta/objects.ts";
 import { ageColumn, column, nameColumn } from "../../columns.ts";
 import { defineKind, type KindDefinition } from "../../kind-definition.ts";
 import { raiseGeneration, type Strategy, startGeneration } from "../../strategy.ts";
 import { validateWebhooks } from "./validate-webhooks.ts";
-
-/** One webhook of a configuration. Only mutating webhooks have a reinvocationPolicy. */
-export type Webhook = Wire<k8s.V1MutatingWebhook>;
-
-export type WebhookConfiguration = KubeObject & { webhooks?: Webhook[] };
+import type { Webhook, WebhookConfiguration } from "./webhook.ts";
 
 /** Defines one of the two kinds that configure admission webhooks. */
 export function defineWebhookConfiguration<T extends WebhookConfiguration>(resource: {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Webhook } from "./define-webhook-configuration.ts";
 import { validateWebhooks } from "./validate-webhooks.ts";
+import type { Webhook } from "./webhook.ts";
 
 const rule = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] };
 function webhook(parts: object = {}): Webhook {

@@ -4,7 +4,7 @@ import { dns1035LabelProblems, dnsSubdomainProblems } from "../../../meta/names.
 import type { Wire } from "../../../meta/objects.ts";
 import { validateLabelSelector } from "../../../meta/validate-metadata.ts";
 import { validateWebhookService, validateWebhookUrl } from "../../../meta/validate-webhook.ts";
-import type { Webhook } from "./define-webhook-configuration.ts";
+import type { Webhook } from "./webhook.ts";
 
 type Rule = Wire<k8s.V1RuleWithOperations>;
 
