@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { measureDefinitions } from "./support/api-definitions.ts";
 import { benchToken, createApiLoad, openNodeWatches } from "./support/api-load.ts";
 import { measureMemory } from "./support/api-memory.ts";
+import { measureWebhooks } from "./support/api-webhooks.ts";
 import { bundleProgram } from "./support/bundle-program.ts";
 import { startChildServer } from "./support/child-server.ts";
 import { type Comparison, formatNumber, runComparisons } from "./support/comparison.ts";
@@ -20,7 +21,7 @@ const { values: args } = parseArgs({
     watches: { type: "string", default: "5000" },
     /** Number of concurrent watches in the memory measurement. */
     "idle-watches": { type: "string", default: "10000" },
-    /** Measures only `requests`, the `memory` of open responses, or many `definitions`. Default: all. */
+    /** Measures only `requests`, the `memory` of open responses, many `definitions`, or `webhooks`. Default: all. */
     only: { type: "string" },
     /** HTTPS address of a kube-apiserver that accepts `bench-token` as an administrator's token. */
     upstream: { type: "string" },
@@ -51,6 +52,7 @@ try {
   const measures = (part: string) => args.only === undefined || args.only === part;
   if (measures("requests")) await run();
   if (measures("definitions")) await measureDefinitions({ startServer: startOurs, rounds });
+  if (measures("webhooks")) await measureWebhooks({ startServer: startOurs, folder });
   if (measures("memory"))
     await measureMemory({
       startServer: startOurs,

@@ -149,7 +149,7 @@ export const readBody = (url: string) => send(url, "GET");
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64, rejectUnauthorized: false });
 
-const post = (url: string, body: string) => send(url, "POST", body);
+export const post = (url: string, body: string) => send(url, "POST", body);
 
 function send(url: string, method: string, body?: string): Promise<string> {
   return new Promise((resolve, reject) => {
