@@ -69,6 +69,7 @@ function cleanedText(field: string, text: string): string {
   return text
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "TIME")
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UID")
+    .replace(/\bselfType\d*/g, "selfType")
     .replace(/^\d+s$/, "AGE")
     .replace(/kube-api-access-\w{5}/g, "kube-api-access")
     .replace(/\b10\.96\.\d+\.\d+/g, "IP")

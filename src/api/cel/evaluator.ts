@@ -14,6 +14,7 @@ import { equal } from "./compare.ts";
 import type { StructProvider } from "./environment.ts";
 import { accepts, type Overload } from "./functions.ts";
 import { compileMeterLimit, createMeter } from "./meter.ts";
+import { compileRegex } from "./regex.ts";
 import { formatType } from "./type.ts";
 import {
   ArrayList,
@@ -57,6 +58,9 @@ const foldable = new Set([
   "type",
   "uint",
 ]);
+
+/** Functions whose second argument is a regular expression, which must be valid if it is constant. */
+const regexFunctions = new Set(["matches", "find", "findAll"]);
 
 interface Loop {
   readonly expr: ComprehensionExpr;
@@ -373,6 +377,11 @@ function fold({ declaration, overloads }: ResolvedCall, args: readonly Plan[], p
     if (value instanceof CelError) throw new PlanError(value.message);
     return { constant: value, run: () => value };
   }
+  const pattern = regexFunctions.has(declaration.name) ? second?.constant : undefined;
+  if (typeof pattern === "string") {
+    const regex = compileRegex(pattern);
+    if (typeof regex === "string") throw new PlanError(regex);
+  }
   const isMembership = overloads.length === 1 && overloads[0]?.id === "in_list";
   const container = second?.constant;
   if (!isMembership || !first || !(container instanceof CelList)) return plan;
@@ -422,8 +431,8 @@ function fits(overload: Overload, values: readonly Value[]): boolean {
   return overload.args.every((type, i) => accepts(type, values[i] ?? null));
 }
 
-function mismatch({ declaration, overloads }: ResolvedCall, values: readonly Value[]): CelError {
-  const { name, isSingleton } = declaration;
+function mismatch({ declaration }: ResolvedCall, values: readonly Value[]): CelError {
+  const { name, isSingleton, overloads } = declaration;
   if (!isSingleton) {
     const types = values.map((value) => formatType(typeOf(value)).replace(/\(.*/, ""));
     return new CelError(`no such overload: ${name}(${types.join(", ")})`);

@@ -21,7 +21,19 @@ const reserved = new Set(
 const starts = ["[", "{", "(", ".", "-", "!", "true", "false", "null"];
 const startClasses = ["NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER"];
 const startSet = new Set([...starts, ...startClasses]);
-const startText = `{${[...starts.map((text) => `'${text}'`), ...startClasses].join(", ")}}`;
+/** Operators and brackets in the order of their tokens in the grammar. */
+const tokenOrder = ["[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", "true", "false", "null"];
+
+/** The tokens with which an expression can begin, and further ones, as ANTLR lists them. */
+function startTextWith(extra: readonly string[]): string {
+  const known = tokenOrder.filter((text) => starts.includes(text) || extra.includes(text));
+  return `{${[...known.map((text) => `'${text}'`), ...startClasses].join(", ")}}`;
+}
+
+const startText = startTextWith([]);
+const closers = new Set([")", "]", "}"]);
+/** Tokens that can follow a complete expression. */
+const afterValue = new Set("<EOF> == != in < <= >= > && || [ ] } ) . , - ? : + * / %".split(" "));
 
 const relations: Readonly<Record<string, string>> = {
   "<": "_<_",
@@ -95,9 +107,27 @@ export function parseExpression(source: string): { readonly expr?: Expr; readonl
     if (peek().kind !== "<EOF>") mismatch("<EOF>", (token) => token.kind === "<EOF>");
   }
 
+  /** Takes a token. As ANTLR, a missing one is assumed if the current one can follow it. */
   function expect(kind: string, expected = `'${kind}'`): Token {
-    if (peek().kind !== kind) mismatch(expected, (token) => token.kind === kind);
+    const token = peek();
+    if (token.kind === kind) return take();
+    const canFollow =
+      kind === ":" ? startSet.has(token.kind) : closers.has(kind) && afterValue.has(token.kind);
+    if (canFollow && peek(1).kind !== kind) {
+      report(token.offset, `Syntax error: missing '${kind}' at '${escapeText(token.text)}'`);
+      return { kind, text: kind, offset: token.offset };
+    }
+    mismatch(expected, (next) => next.kind === kind);
     return take();
+  }
+
+  /** Reports a token that neither begins an expression nor ends the list of them that was opened. */
+  function expectStart(close: string, isOptional: boolean): void {
+    const { kind } = peek();
+    if (kind === close || startSet.has(kind) || (isOptional && (kind === "?" || kind === ","))) return;
+    const extra = isOptional ? [close, ",", "?"] : [close];
+    const fits = (token: Token) => token.kind === close || startSet.has(token.kind);
+    mismatch(startTextWith(extra), fits);
   }
 
   /** Counts the nesting of one grammar rule, as the listener of cel-go. Returns a function that ends it. */
@@ -256,6 +286,7 @@ export function parseExpression(source: string): { readonly expr?: Expr; readonl
 
   function parseArguments(): Expr[] {
     const args: Expr[] = [];
+    expectStart(")", false);
     if (peek().kind !== ")") {
       do args.push(parseExpr());
       while (peek().kind === "," && take());
@@ -341,12 +372,14 @@ export function parseExpression(source: string): { readonly expr?: Expr; readonl
     const { offset } = take();
     const id = newId();
     const elements: ListExpr["elements"][number][] = [];
-    while (peek().kind !== "]") {
+    expectStart("]", true);
+    while (startSet.has(peek().kind) || peek().kind === "?") {
       const optional = peek().kind === "?" && Boolean(take());
       elements.push({ value: parseExpr(), optional });
       if (peek().kind !== ",") break;
       take();
     }
+    if (elements.length === 0 && peek().kind === ",") take();
     expect("]");
     return { kind: "list", id, offset, elements };
   }
@@ -355,7 +388,8 @@ export function parseExpression(source: string): { readonly expr?: Expr; readonl
     const { offset } = take();
     const id = newId();
     const entries: MapExpr["entries"][number][] = [];
-    while (peek().kind !== "}") {
+    expectStart("}", true);
+    while (startSet.has(peek().kind) || peek().kind === "?") {
       const optional = peek().kind === "?" && Boolean(take());
       const key = parseExpr();
       expect(":");
@@ -363,6 +397,7 @@ export function parseExpression(source: string): { readonly expr?: Expr; readonl
       if (peek().kind !== ",") break;
       take();
     }
+    if (entries.length === 0 && peek().kind === ",") take();
     expect("}");
     return { kind: "map", id, offset, entries };
   }

@@ -48,7 +48,7 @@ export interface OpenApiSchema {
 }
 
 /** CEL rule of a schema. */
-interface ValidationRule {
+export interface ValidationRule {
   readonly rule: string;
   readonly message?: string;
   readonly messageExpression?: string;
@@ -109,4 +109,10 @@ export function preservesUnknownFields(schema: OpenApiSchema): boolean {
 
 export function isIntOrString(schema: OpenApiSchema): boolean {
   return schema["x-kubernetes-int-or-string"] === true;
+}
+
+/** Whether a schema or one of the schemas in it has CEL rules. */
+export function hasRules(schema: OpenApiSchema): boolean {
+  for (const part of schemasIn(schema)) if (part["x-kubernetes-validations"]?.length) return true;
+  return false;
 }

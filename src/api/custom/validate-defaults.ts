@@ -3,8 +3,9 @@ import { isEqual } from "../meta/is-equal.ts";
 import { DecodeError } from "../schema/decode-error.ts";
 import { isJsonObject } from "../schema/json-object.ts";
 import { decodeEmbedded, validateEmbedded } from "./embedded-resources.ts";
-import { isEmbeddedResource, itemsOf, metaFields, type OpenApiSchema } from "./open-api-schema.ts";
+import { hasRules, isEmbeddedResource, itemsOf, metaFields, type OpenApiSchema } from "./open-api-schema.ts";
 import { pruneObject, pruneValue } from "./prune.ts";
+import { ruleEngine } from "./rule-engine.ts";
 import { validateValue } from "./validate-value.ts";
 
 /** Checks that the defaults of a schema are valid and have no unknown fields. */
@@ -14,18 +15,40 @@ export function validateSchemaDefaults(schema: OpenApiSchema, path: string): Fie
     // Defaults of metadata at the root are not allowed at all.
     .filter(([key]) => !metaFields.has(key))
     .map(([key, property]) => [`${path}.properties[${key}]`, property]);
-  for (const [childPath, child] of children) validateLevel(child, childPath, errors);
+  const run: Run = { errors, budget: undefined };
+  for (const [childPath, child] of children) validateLevel(child, childPath, run);
   return errors;
 }
 
-function validateLevel(schema: OpenApiSchema, path: string, errors: FieldError[]): void {
+interface Run {
+  readonly errors: FieldError[];
+  /** Costs that the rules of all defaults may still have. Undefined before the first rule. */
+  budget: number | undefined;
+}
+
+function validateLevel(schema: OpenApiSchema, path: string, run: Run): void {
   if (schema.default !== undefined && schema.default !== null) {
-    errors.push(...validateDefault(schema, `${path}.default`));
+    const errors = validateDefault(schema, `${path}.default`);
+    run.errors.push(...errors);
+    if (errors.length === 0 && hasRules(schema)) runRules(schema, `${path}.default`, run);
   }
   const items = itemsOf(schema);
-  if (items) validateLevel(items, `${path}.items`, errors);
+  if (items) validateLevel(items, `${path}.items`, run);
   for (const [key, property] of Object.entries(schema.properties ?? {}))
-    validateLevel(property, `${path}.properties[${key}]`, errors);
+    validateLevel(property, `${path}.properties[${key}]`, run);
+}
+
+/** Runs the rules on a default twice, as upstream: as an unchanged value, and as a new one. */
+function runRules(schema: OpenApiSchema, path: string, run: Run): void {
+  if (run.budget !== undefined && run.budget < 0) return;
+  const validator = ruleEngine().createRulesValidator(schema, isEmbeddedResource(schema));
+  const value = schema.default;
+  const options = { path, ratchets: false, budget: run.budget };
+  const unchanged = validator.validate(value, { ...options, old: value });
+  const isNewChecked = unchanged.errors.length === 0;
+  const asNew = isNewChecked ? validator.validate(value, options) : unchanged;
+  run.errors.push(...asNew.errors);
+  run.budget = Math.min(unchanged.budget, asNew.budget);
 }
 
 function validateDefault(schema: OpenApiSchema, path: string): FieldError[] {

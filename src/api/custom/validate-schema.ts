@@ -1,6 +1,7 @@
 import { type FieldError, FieldErrors } from "../meta/field-errors.ts";
 import {
   additionalOf,
+  hasRules,
   isEmbeddedResource,
   itemsOf,
   metaFields,
@@ -8,6 +9,9 @@ import {
   propertyOf,
   schemasIn,
 } from "./open-api-schema.ts";
+import { ruleEngine } from "./rule-engine.ts";
+import type { DefinitionChecks } from "./rules/check-definition.ts";
+import { parseFieldPath } from "./rules/field-path.ts";
 import { validateSchemaDefaults } from "./validate-defaults.ts";
 import { validateStructural } from "./validate-structural.ts";
 
@@ -25,11 +29,14 @@ export function validateSchema(
     (part) => !Array.isArray(part.items) && unsupported.every((field) => part[field] === undefined),
   );
   const structural = isSupported ? validateStructural(schema, path) : [];
+  const defaults = isSupported && structural.length === 0 ? validateSchemaDefaults(schema, path) : [];
+  const isStructural = isSupported && structural.length + defaults.length === 0;
+  const rules = isStructural && hasRules(schema) ? ruleEngine().createDefinitionChecks() : undefined;
   const openApi = new FieldErrors(path);
-  validateLevel(schema, openApi, { isRoot: true, insideMeta: false, noDefaults: undefined });
-  const errors = [...at.errors, ...structural];
-  if (isSupported && structural.length === 0) errors.push(...validateSchemaDefaults(schema, path));
-  return [...errors, ...openApi.errors];
+  const context: Context = { isRoot: true, insideMeta: false, noDefaults: undefined, rules, occurrences: 1n };
+  validateLevel(schema, openApi, context);
+  const ruleErrors = [...(rules?.errors ?? []), ...(rules?.totals(path) ?? [])];
+  return [...at.errors, ...structural, ...defaults, ...openApi.errors, ...ruleErrors];
 }
 
 const allowedAtRoot = [
@@ -85,6 +92,12 @@ interface Context {
   readonly insideMeta: boolean;
   /** Reason why defaults are not allowed here. */
   readonly noDefaults: string | undefined;
+  /** Checks of expressions. Undefined if the schema has no rules or is not structural. */
+  readonly rules: DefinitionChecks | undefined;
+  /** How often a value can occur in one object. Undefined without a limit. */
+  readonly occurrences: bigint | undefined;
+  /** Path of the list because of which the old value of an item is not known. */
+  readonly uncorrelated?: string;
 }
 
 const unsupported = ["additionalItems", "patternProperties", "definitions", "dependencies", "$ref"] as const;
@@ -92,8 +105,13 @@ const unsupported = ["additionalItems", "patternProperties", "definitions", "dep
 const types = ["array", "boolean", "integer", "number", "object", "string"];
 
 function validateLevel(schema: OpenApiSchema, at: FieldErrors, context: Context): void {
+  const errorsBefore = at.errors.length;
   validateSupported(schema, at, context);
-  const inside: Context = { ...context, isRoot: false };
+  const max = maxElementsOf(schema);
+  const occurrences =
+    context.occurrences === undefined || max === undefined ? undefined : context.occurrences * max;
+  const inside: Context = { ...context, isRoot: false, occurrences };
+  const nested: Context = { ...inside, rules: undefined };
   const additional = additionalOf(schema);
   if (schema.additionalProperties !== undefined && schema.additionalProperties !== true) {
     if (Object.keys(schema.properties ?? {}).length > 0)
@@ -107,21 +125,32 @@ function validateLevel(schema: OpenApiSchema, at: FieldErrors, context: Context)
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
     const isMeta = (context.isRoot || isEmbeddedResource(schema)) && metaFields.has(key);
     validateLevel(property, at.child("properties").child(`[${key}]`), {
-      isRoot: false,
+      ...inside,
       insideMeta: inside.insideMeta || isMeta,
       noDefaults: isMeta && context.isRoot ? `in top-level ${key}` : inside.noDefaults,
     });
   }
-  if (schema.not) validateLevel(schema.not, at.child("not"), inside);
+  if (schema.not) validateLevel(schema.not, at.child("not"), nested);
   for (const junctor of ["allOf", "oneOf", "anyOf"] as const)
-    at.each(junctor, schema[junctor], (branch, place) => validateLevel(branch, place, inside));
+    at.each(junctor, schema[junctor], (branch, place) => validateLevel(branch, place, nested));
   const items = itemsOf(schema);
-  if (items) validateLevel(items, at.child("items"), inside);
+  if (items) {
+    const isCorrelated = schema["x-kubernetes-list-type"] === "map";
+    const uncorrelated = context.uncorrelated ?? (isCorrelated ? undefined : at.path);
+    validateLevel(items, at.child("items"), {
+      ...inside,
+      ...(uncorrelated !== undefined && { uncorrelated }),
+    });
+  }
   if (schema["x-kubernetes-preserve-unknown-fields"] === false)
     at.invalid("x-kubernetes-preserve-unknown-fields", false, "must be true or undefined");
   validateMapType(schema, at);
   validateListType(schema, at);
   validateRules(schema, at);
+  if (schema["x-kubernetes-validations"]?.length && at.errors.length === errorsBefore) {
+    const { isRoot, occurrences: own, uncorrelated } = context;
+    context.rules?.check(schema, { path: at.path, isRoot, occurrences: own, uncorrelated });
+  }
 }
 
 function validateSupported(schema: OpenApiSchema, at: FieldErrors, context: Context): void {
@@ -235,9 +264,36 @@ function validateMapKeys(
   }
 }
 
-/** Rejects rules: a definition whose rules are not enforced would accept invalid objects. */
+const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
+
+/** Checks the fields of rules. Their expressions are checked only if the schema is valid otherwise. */
 function validateRules(schema: OpenApiSchema, at: FieldErrors): void {
-  at.each("x-kubernetes-validations", schema["x-kubernetes-validations"], (_, place) => {
-    place.forbidden("rule", "CEL rules are not supported by this version of Kindling; remove them");
+  const hasBreak = (text: string) => /[\n\r]/.test(text);
+  at.each("x-kubernetes-validations", schema["x-kubernetes-validations"], (rule, place) => {
+    const { message = "", messageExpression = "", fieldPath = "" } = rule;
+    if ((rule.rule ?? "").trim() === "") place.required("rule", "rule is not specified");
+    else if (message !== "" && message.trim() === "")
+      place.invalid("message", message, "must be non-empty if specified");
+    else if (hasBreak(message.trim())) place.invalid("message", message, "must not contain line breaks");
+    else if (hasBreak(rule.rule.trim()) && message.trim() === "")
+      place.required("message", "message must be specified if rule contains line breaks");
+    if (messageExpression !== "" && messageExpression.trim() === "")
+      place.required("messageExpression", "messageExpression must be non-empty if specified");
+    place.oneOf("reason", rule.reason, reasons);
+    if (fieldPath !== "" && fieldPath.trim() === "")
+      place.invalid("fieldPath", fieldPath, "must be non-empty if specified");
+    if (hasBreak(fieldPath)) place.invalid("fieldPath", fieldPath, "must not contain line breaks");
+    if (fieldPath !== "" && parseFieldPath(fieldPath, schema) === undefined)
+      place.invalid("fieldPath", fieldPath, "must be a valid path");
   });
+}
+
+/** Largest number of values that one value of the schema contains. Undefined without a limit. */
+function maxElementsOf(schema: OpenApiSchema): bigint | undefined {
+  const limit = (max: number | undefined) =>
+    max === undefined ? undefined : BigInt(Math.max(0, Math.trunc(max)));
+  if (schema.type === "array") return limit(schema.maxItems);
+  return schema.type === "object" && schema.additionalProperties !== undefined
+    ? limit(schema.maxProperties)
+    : 1n;
 }

@@ -1,8 +1,8 @@
 import { type FieldError, FieldErrors } from "../meta/field-errors.ts";
 import { isEqual } from "../meta/is-equal.ts";
 import { isJsonObject, type JsonObject } from "../schema/json-object.ts";
+import { correlateItems, type Old } from "./correlate-items.ts";
 import { formatOf, isOfFormat } from "./formats.ts";
-import { canonicalJson, pick } from "./list-types.ts";
 import {
   additionalOf,
   fieldSchema,
@@ -13,9 +13,6 @@ import {
 } from "./open-api-schema.ts";
 import { compilePattern } from "./pattern.ts";
 import { validateNumber } from "./validate-number.ts";
-
-/** Value that is being replaced by an update. Undefined where old and new value cannot be correlated. */
-type Old = { readonly value: unknown } | undefined;
 
 /**
  * Validates a value against a schema, with upstream's messages. Errors of an update are ignored where the value is
@@ -205,16 +202,6 @@ function validateList(items: readonly unknown[], place: Place, schema: OpenApiSc
   }
   if (maxItems !== undefined && items.length > maxItems)
     found.errors.push((at) => at.tooMany(path, items.length, maxItems));
-}
-
-/** Finds the old item of an item. Only items of lists of the type map can be correlated, by their keys. */
-function correlateItems(items: readonly unknown[], old: Old, schema: OpenApiSchema): (index: number) => Old {
-  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
-  if (!old || !Array.isArray(old.value) || schema["x-kubernetes-list-type"] !== "map" || keys.length === 0)
-    return () => undefined;
-  const keyOf = (item: unknown) => canonicalJson(pick(isJsonObject(item) ? item : null, keys));
-  const byKey = new Map(old.value.map((item: unknown) => [keyOf(item), { value: item }]));
-  return (index) => byKey.get(keyOf(items[index]));
 }
 
 function validateEnum({ value, path }: Place, schema: OpenApiSchema, found: Found): void {

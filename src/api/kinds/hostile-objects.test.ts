@@ -88,7 +88,7 @@ describe("every object that the schema allows is validated without a crash", () 
   test.each(kinds.map((kind) => [`${kind.resource.group}/${kind.resource.plural}`, kind] as const))(
     "%s",
     async (_, { resource, strategy }) => {
-      await strategy.load?.();
+      await strategy.load?.({ apiVersion: "", kind: "", metadata: {} });
       const definition = definitionName(resource);
       const rules = { namespaced: resource.namespaced, nameRule: strategy.nameRule ?? "dnsSubdomain" };
 

@@ -19,8 +19,8 @@ export interface StrategyContext {
  * has the right type. The `prepare` functions may change `next`; the others must not change anything.
  */
 export interface Strategy<T extends KubeObject = KubeObject> {
-  /** Loads code that the other functions need. Called before each write. Default: nothing to load. */
-  load?(): Promise<void>;
+  /** Loads code that the other functions need for an object. Called before each write. Default: nothing to load. */
+  load?(next: T): Promise<void>;
   /** Sets the defaults of missing fields. Runs on every create and update, before `prepare`. */
   applyDefaults?(object: T, context: StrategyContext): void;
   /** Sets the defaults for a write of `/status`. Default: `applyDefaults`. */

@@ -134,7 +134,7 @@ export interface FieldError {
 }
 
 /** Reasons of `StatusCause`. */
-type FieldErrorType =
+export type FieldErrorType =
   | "FieldValueRequired"
   | "FieldValueInvalid"
   | "FieldValueDuplicate"

@@ -3,10 +3,12 @@ import { applyDefaults } from "../../custom/defaults.ts";
 import { validateEmbedded } from "../../custom/embedded-resources.ts";
 import { compileJsonPath } from "../../custom/json-path.ts";
 import { validateListTypes } from "../../custom/list-types.ts";
-import { type OpenApiSchema, propertyOf, schemasIn } from "../../custom/open-api-schema.ts";
+import { hasRules, type OpenApiSchema, propertyOf, schemasIn } from "../../custom/open-api-schema.ts";
 import { loadPatternEngine } from "../../custom/pattern.ts";
+import { loadRuleEngine, ruleEngine } from "../../custom/rule-engine.ts";
+import type { RulesValidator } from "../../custom/rules/rules-validator.ts";
 import { validateValue } from "../../custom/validate-value.ts";
-import { type FieldError, FieldErrors } from "../../meta/field-errors.ts";
+import { type FieldError, FieldErrors, invalid } from "../../meta/field-errors.ts";
 import { isEqual } from "../../meta/is-equal.ts";
 import { qualifiedNameProblems } from "../../meta/names.ts";
 import type { KubeObject } from "../../meta/objects.ts";
@@ -23,12 +25,34 @@ export function createCustomStrategy(
   const { status: hasStatus, scale } = version.subresources ?? {};
   const statusSchema = propertyOf(schema, "status");
   let hasPatterns: boolean | undefined;
+  let withRules: boolean | undefined;
+  let rules: RulesValidator | undefined;
+  /** Warnings of the last validation of an object: broken rules of values that it did not change. */
+  const ruleWarnings = new WeakMap<CustomObject, string[]>();
 
   function validateContent(next: CustomObject, current: CustomObject | undefined): FieldError[] {
     const old = current && { value: current };
     const errors = validateValue(next, schema, { old });
     if (scale) errors.push(...validateScale(next, scale, ["spec", "status"]));
-    return [...errors, ...validateLists(next, current)];
+    errors.push(...validateLists(next, current));
+    return [...errors, ...validateRules(next, current, errors)];
+  }
+
+  /** Runs the rules, unless the object has errors because of which they could not be evaluated. */
+  function validateRules(
+    next: CustomObject,
+    current: CustomObject | undefined,
+    errors: readonly FieldError[],
+  ): FieldError[] {
+    if (!withRules) return [];
+    if (errors.some(({ type }) => blockingErrors.has(type))) return [invalid("<nil>", null, rulesNotChecked)];
+    rules ??= ruleEngine().createRulesValidator(schema, true);
+    const found = rules.validate(next, { old: current });
+    ruleWarnings.set(
+      next,
+      found.ratcheted.map(({ field, message }) => `${field}: ${message}`),
+    );
+    return found.errors;
   }
 
   function validateLists(next: CustomObject, current: CustomObject | undefined): FieldError[] {
@@ -45,6 +69,8 @@ export function createCustomStrategy(
     async load() {
       hasPatterns ??= [...schemasIn(schema)].some(({ pattern }) => pattern !== undefined);
       if (hasPatterns) await loadPatternEngine();
+      withRules ??= hasRules(schema);
+      if (withRules) await loadRuleEngine();
     },
 
     resetByStatusUpdate: { "f:metadata": {} },
@@ -82,13 +108,18 @@ export function createCustomStrategy(
           ? []
           : validateValue(next.status, statusSchema, { prefix: "status", old: { value: current.status } });
       if (scale) errors.push(...validateScale(next, scale, ["status"]));
-      return [...errors, ...validateLists(next, current)];
+      errors.push(...validateLists(next, current));
+      return [...errors, ...validateRules(next, current, errors)];
     },
 
-    warnings: (next, _context, current) =>
-      (next.metadata.finalizers ?? [])
+    warnings: (next, _context, current) => [
+      ...(ruleWarnings.get(next) ?? []),
+      ...(next.metadata.finalizers ?? [])
         .filter((finalizer) => !current?.metadata.finalizers?.includes(finalizer))
         .flatMap(finalizerWarnings),
+    ],
+
+    statusWarnings: (next) => ruleWarnings.get(next) ?? [],
 
     ...(version.selectableFields?.length && { selectableFields: selectableFields(version) }),
     // As upstream, these cause a warning only.
@@ -96,6 +127,17 @@ export function createCustomStrategy(
     allowUnconditionalUpdate: false,
   };
 }
+
+/** Errors with which values can have types that rules do not expect. */
+const blockingErrors: ReadonlySet<FieldError["type"]> = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);
+const rulesNotChecked =
+  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
 function withoutMetadata({ metadata: _, ...content }: CustomObject): object {
   return content;

@@ -45,7 +45,7 @@ async function createOnce(deps: WriteDeps, request: CreateRequest): Promise<ApiR
   const { strategy } = definition;
   const context = strategyContext(deps);
   checkRequest(request);
-  if (strategy.load) await strategy.load();
+  if (strategy.load) await strategy.load(object);
   const namespace = resource.namespaced ? request.namespace : "";
   const hasGeneratedName = !object.metadata.name;
   setServerMetadata(object, { namespace, now: context.now });

@@ -109,7 +109,7 @@ async function prepare(
     if (writer) trackFields(deps, { definition, endpoint: subresource, writer, next, current, now });
   };
   const context = strategyContext(deps);
-  if (strategy.load) await strategy.load();
+  if (strategy.load) await strategy.load(next);
   next.metadata.namespace = current.metadata.namespace;
   if (next.metadata.namespace === undefined) delete next.metadata.namespace;
   keepServerMetadata(next, current);

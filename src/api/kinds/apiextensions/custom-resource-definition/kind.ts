@@ -4,8 +4,9 @@ import {
   isConditionTrue,
 } from "../../../custom/custom-resource-definition.ts";
 import { isKnownFormat } from "../../../custom/formats.ts";
-import { schemasIn } from "../../../custom/open-api-schema.ts";
+import { hasRules, schemasIn } from "../../../custom/open-api-schema.ts";
 import { loadPatternEngine } from "../../../custom/pattern.ts";
+import { loadRuleEngine } from "../../../custom/rule-engine.ts";
 import { FieldErrors } from "../../../meta/field-errors.ts";
 import { column, nameColumn } from "../../columns.ts";
 import { defineKind } from "../../kind-definition.ts";
@@ -13,7 +14,11 @@ import { keepField, raiseGenerationOnSpecChange, type Strategy, startGeneration 
 import { validateDefinition, validateNames, validateStoredVersions } from "./validation.ts";
 
 const strategy: Strategy<CustomResourceDefinition> = {
-  load: loadPatternEngine,
+  async load({ spec }) {
+    const schemas = (spec?.versions ?? []).map(({ schema }) => schema?.openAPIV3Schema);
+    if (schemas.some((schema) => schema && hasRules(schema))) await loadRuleEngine();
+    await loadPatternEngine();
+  },
 
   applyDefaults(definition) {
     // Go has no missing structs: validation reports their empty fields.
