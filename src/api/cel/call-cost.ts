@@ -99,6 +99,7 @@ export function callCost(
 
 /** Costs of cel-go's extensions for lists and sets, which have their own tables. */
 function extensionCost(overload: string, [first, second, third]: readonly Value[]): number | undefined {
+  if (!overload.startsWith("list")) return undefined;
   const allocating = (factor: number, size: number) => Math.trunc(size * factor) + 1 + listCreateCost;
   switch (overload) {
     case "list_slice":
@@ -213,7 +214,15 @@ function selectorCost(length: number): number {
   );
 }
 
-const comparisons = /^(?:(?:less|greater)(?:_equals)?_(?:string|bytes)|equals|not_equals)$/;
+/** Comparisons whose cost is that of the smaller value. */
+export const comparisons: ReadonlySet<string> = new Set([
+  "equals",
+  "not_equals",
+  ...["less", "less_equals", "greater", "greater_equals"].flatMap((name) => [
+    `${name}_string`,
+    `${name}_bytes`,
+  ]),
+]);
 
 function standardCost(overload: string, [first, second]: readonly Value[]): number {
   switch (overload) {
@@ -234,7 +243,7 @@ function standardCost(overload: string, [first, second]: readonly Value[]): numb
     case "contains_string":
       return stringCost(first) * stringCost(second);
     default:
-      return comparisons.test(overload)
+      return comparisons.has(overload)
         ? Math.ceil(Math.min(sizeOf(first), sizeOf(second)) * stringFactor)
         : 1;
   }

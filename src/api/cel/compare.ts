@@ -70,13 +70,20 @@ function isNumber(value: Value): value is Numeric {
 
 /** Order of two numbers; undefined with NaN. */
 function compareNumbers(a: Numeric, b: Numeric): number | undefined {
-  const left = a instanceof Uint ? a.value : a;
-  const right = b instanceof Uint ? b.value : b;
-  // JavaScript compares bigint and number by their exact values.
+  const isDouble = typeof a === "number" || typeof b === "number";
+  const [left, right] = isDouble ? [toDouble(a), toDouble(b)] : [toBigInt(a), toBigInt(b)];
   if (left < right) return -1;
   if (left > right) return 1;
-  // biome-ignore lint/suspicious/noDoubleEquals: an int and a double are equal by value
-  return left == right ? 0 : undefined;
+  return left === right ? 0 : undefined;
+}
+
+/** As cel-go, an int is compared with a double as a double. */
+function toDouble(value: Numeric): number {
+  return Number(value instanceof Uint ? value.value : value);
+}
+
+function toBigInt(value: Numeric): bigint {
+  return value instanceof Uint ? value.value : BigInt(value);
 }
 
 /** Order of two values: negative, 0 or positive. An error if they have none. */

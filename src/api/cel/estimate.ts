@@ -1,5 +1,5 @@
 import type { CallExpr, ComprehensionExpr, Expr } from "./ast.ts";
-import { listCreateCost, regexFactor, stringFactor, structCreateCost } from "./call-cost.ts";
+import { comparisons, listCreateCost, regexFactor, stringFactor, structCreateCost } from "./call-cost.ts";
 import type { Program } from "./compile.ts";
 import type { EstimateSize } from "./environment.ts";
 import { type CallEstimate, type EstimatedNode, estimateLibraryCall } from "./estimate-call.ts";
@@ -306,7 +306,7 @@ export function estimateCost({ expr: root, checked }: Program, estimateSize: Est
       }
       default:
         return {
-          cost: add(comparison.test(overload) ? comparisonCost(known(first), known(second)) : one, sum),
+          cost: add(comparisons.has(overload) ? comparisonCost(known(first), known(second)) : one, sum),
         };
     }
   }
@@ -357,8 +357,6 @@ export function estimateCost({ expr: root, checked }: Program, estimateSize: Est
     return entrySizes.get(expr.id) ?? localOf(expr)?.entries;
   }
 }
-
-const comparison = /^(?:(?:less|greater)(?:_equals)?_(?:string|bytes)|equals|not_equals)$/;
 
 function comparisonCost(a: Range, b: Range): Range {
   const max = smaller(a.max, b.max);
