@@ -1,4 +1,4 @@
-import { conditionOf, isReady } from "../meta/object-facts.ts";
+import { conditionOf, controllerOf, isReady } from "../meta/object-facts.ts";
 import type { KubeObject, Pod } from "../meta/objects.ts";
 
 /** Whether the pod exists in the API. A planned pod has no phase. */
@@ -46,4 +46,28 @@ export const mirrorAnnotation = "kubernetes.io/config.mirror";
 /** Whether the pod is a mirror pod: the API object of a static pod that its kubelet runs from a file. */
 export function isMirrorPod({ metadata }: KubeObject): boolean {
   return metadata.annotations?.[mirrorAnnotation] !== undefined;
+}
+
+interface OwnerFacts {
+  readonly kind: string;
+  readonly name: string;
+  /** `pod-template-hash` or `controller-revision-hash`. */
+  readonly revision: string;
+}
+
+/** `Kind/name` of the workload that owns a pod. For a ReplicaSet of a Deployment, this is the Deployment. */
+export function nameWorkload({ kind, name, revision }: OwnerFacts): string {
+  const ending = `-${revision}`;
+  if (kind === "ReplicaSet" && revision && name.endsWith(ending)) {
+    return `Deployment/${name.slice(0, -ending.length)}`;
+  }
+  return `${kind}/${name}`;
+}
+
+/** `Kind/name` of the pod's workload. A pod without a controller is its own workload. */
+export function workloadOf(pod: Pod): string {
+  const { name = "", labels = {} } = pod.metadata;
+  const owner = controllerOf(pod);
+  const revision = labels["controller-revision-hash"] ?? labels["pod-template-hash"] ?? "";
+  return nameWorkload({ kind: owner?.kind ?? "Pod", name: owner?.name ?? name, revision });
 }

@@ -1,6 +1,6 @@
 // Clauses: 950-9
 import type { Container, Pod } from "../../api/meta/objects.ts";
-import { workloadOf } from "../../api/pod/pod-workload.ts";
+import { workloadOf } from "../../api/pod/pod-state.ts";
 import { allowedStartSeconds } from "../../api/pod/startup-budget.ts";
 import { createLruMap } from "../../lib/lru-map.ts";
 

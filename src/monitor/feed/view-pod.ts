@@ -1,6 +1,6 @@
 import type { Container, ContainerStatus, Event, Pod } from "../../api/meta/objects.ts";
 import { eventTime } from "../../api/meta/time.ts";
-import { nameWorkload, workloadOf } from "../../api/pod/pod-workload.ts";
+import { nameWorkload, workloadOf } from "../../api/pod/pod-state.ts";
 import { explainPod } from "../../explain/explain-pod.ts";
 import type { PodFacts } from "../../explain/explanation.ts";
 import { findBudget } from "../../explain/find-budget.ts";

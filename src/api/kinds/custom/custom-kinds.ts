@@ -2,8 +2,8 @@ import type { CustomResourceDefinition, DefinitionVersion } from "../../custom/c
 import { applyDefaults, dropNulls } from "../../custom/defaults.ts";
 import type { OpenApiSchema } from "../../custom/open-api-schema.ts";
 import { pruneObject } from "../../custom/prune.ts";
-import { compareVersions } from "../../meta/compare-versions.ts";
 import type { KubeObject } from "../../meta/objects.ts";
+import { compareVersions } from "../../meta/version.ts";
 import { define, type JsonObject } from "../../schema/json-object.ts";
 import {
   defineKind,

@@ -2,9 +2,9 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, test } from "vitest";
 import { builtInSchema } from "../built-in-schema.ts";
 import { type FieldType, parseType, type Scalar } from "../schema.ts";
-import { messageNamed } from "./compile-message.ts";
 import { fieldNumbersOf } from "./field-numbers.ts";
 import { readFields } from "./message.ts";
+import { messageNamed } from "./protobuf-to-json.ts";
 
 describe("decodes the same value as JSON", () => {
   test.each<[string, string, object]>([

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { KindDefinition, Subresource } from "../../../api/kinds/kind-definition.ts";
-import { compareVersions } from "../../../api/meta/compare-versions.ts";
 import type { Resource } from "../../../api/meta/resource.ts";
+import { compareVersions } from "../../../api/meta/version.ts";
 import type { KindRegistry } from "../../kinds/kind-registry.ts";
 
 /** A resource or subresource in discovery documents. */

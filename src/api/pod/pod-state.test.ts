@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Pod } from "../meta/objects.ts";
-import { nameWorkload, workloadOf } from "./pod-workload.ts";
+import { nameWorkload, workloadOf } from "./pod-state.ts";
 
 test.each([
   [{ kind: "ReplicaSet", name: "web-5d4f", revision: "5d4f" }, "Deployment/web"],
