@@ -45,13 +45,12 @@ import {
 import { createUnreadMemory, defaultMaxUnreadBytes } from "./limits/unread-memory.ts";
 import { createWebhookResolver } from "./outgoing/resolve-webhook.ts";
 import { createWebhookClient } from "./outgoing/webhook-client.ts";
-import { createServerHealth } from "./server/health.ts";
 import { createApiListener, createListenAddress, listenAlso } from "./server/http/api-listener.ts";
 import { createInProcessHandler, type InProcessHandler } from "./server/in-process/in-process-handler.ts";
 import { createApiMetrics } from "./server/metrics/request-metrics.ts";
 import { createMiddleware } from "./server/middleware.ts";
 import { createMinuteTicker } from "./server/minute-ticker.ts";
-import { createNonResourceHandler } from "./server/non-resource-handler.ts";
+import { createNonResourceHandler, createServerHealth } from "./server/non-resource-handler.ts";
 import { createEventExpiry } from "./storage/event-expiry.ts";
 import { createObjectReader } from "./storage/object-reader.ts";
 import { createObjectStore } from "./storage/object-store.ts";

@@ -16,7 +16,7 @@ import { expect, test } from "vitest";
 import { RunPodSandboxRequest } from "../../src/cri/generated/cri.ts";
 import { createMounter } from "../../src/kubelet/volumes/mounter.ts";
 import { bindSubPath } from "../../src/kubelet/volumes/sub-path.ts";
-import { quoteShell } from "../../src/lib/quote-shell.ts";
+import { quoteShell } from "../../src/lib/process/run-program.ts";
 import { noConfig } from "../../src/runtime/runtime-config.ts";
 import { describeWithDrivers, sleepy } from "../support/cri/cri-drivers.ts";
 import { execIn, podConfig, runContainer, runSandbox } from "../support/cri/cri-pod.ts";

@@ -5,7 +5,7 @@ import { endpointSliceKind } from "../../api/kinds/discovery/endpoint-slice/kind
 import { systemPriorityClasses } from "../../api/kinds/scheduling/priority-class/kind.ts";
 import type { KubeObject } from "../../api/meta/objects.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { type PolicyAction, reconcilePolicy } from "../auth/bootstrap-policy/reconcile-policy.ts";
+import { type PolicyAction, reconcilePolicy } from "../auth/bootstrap-policy/bootstrap-policy.ts";
 import type { RbacObject } from "../auth/rbac/rbac-objects.ts";
 import { createIfMissing, namespaceDefaults } from "../handlers/verbs/create.ts";
 import { deleteObject } from "../handlers/verbs/delete.ts";

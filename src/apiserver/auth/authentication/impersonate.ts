@@ -11,8 +11,7 @@ import {
   type UserInfo,
   unauthenticatedGroup,
 } from "../../request/user-info.ts";
-import { type Attributes, type Authorize, resourceAttributes } from "../attributes.ts";
-import { forbiddenRequest } from "../forbidden.ts";
+import { type Attributes, type Authorize, forbiddenRequest, resourceAttributes } from "../attributes.ts";
 
 type Impersonation =
   | { readonly kind: "user"; readonly user: UserInfo }

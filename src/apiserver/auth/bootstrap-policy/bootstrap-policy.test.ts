@@ -7,8 +7,7 @@ import { listSource } from "../rbac/list-source.fixture.ts";
 import { createRbacAuthorizer } from "../rbac/rbac-authorizer.ts";
 import type { ClusterRole, ClusterRoleBinding, RbacObject } from "../rbac/rbac-objects.ts";
 import { createAuthorizer } from "../request-authorizer.ts";
-import { bootstrapPolicyObjects } from "./bootstrap-policy.ts";
-import { reconcilePolicy } from "./reconcile-policy.ts";
+import { bootstrapPolicyObjects, reconcilePolicy } from "./bootstrap-policy.ts";
 
 const objects = bootstrapPolicyObjects();
 const nodes = createNodeAuthorizer(createNodeGraph());

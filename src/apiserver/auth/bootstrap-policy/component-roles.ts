@@ -1,7 +1,35 @@
 import { dnsUser, localVolumesUser, monitorUser } from "../../request/user-info.ts";
 import type { PolicyRule } from "../rbac/rbac-objects.ts";
-import { nodeRules } from "./node-rules.ts";
 import { allow, allowPaths, read, writeEvents } from "./rule.ts";
+
+/** Permissions of every kubelet that do not depend on its node. Also the rules of the role `system:node`. */
+export const nodeRules = [
+  allow("create", "authentication.k8s.io", "tokenreviews"),
+  allow("create", "authorization.k8s.io", "localsubjectaccessreviews subjectaccessreviews"),
+  allow(read, "core", "services"),
+  allow("create get list watch", "core", "nodes"),
+  allow("patch update", "core", "nodes/status"),
+  allow("patch update", "core", "nodes"),
+  writeEvents,
+  allow(read, "core", "pods"),
+  allow("create delete", "core", "pods"),
+  allow("patch update", "core", "pods/status"),
+  allow("create", "core", "pods/eviction"),
+  allow(read, "core", "configmaps secrets"),
+  allow("get", "core", "persistentvolumeclaims persistentvolumes"),
+  allow("get", "core", "endpoints"),
+  allow("create get list watch", "certificates.k8s.io", "certificatesigningrequests"),
+  allow("create delete get patch update", "coordination.k8s.io", "leases"),
+  allow("get", "storage.k8s.io", "volumeattachments"),
+  allow("create", "core", "serviceaccounts/token"),
+  allow("get patch update", "core", "persistentvolumeclaims/status"),
+  allow(read, "storage.k8s.io", "csidrivers"),
+  allow("create delete get patch update", "storage.k8s.io", "csinodes"),
+  allow(read, "node.k8s.io", "runtimeclasses"),
+  allow("get", "resource.k8s.io", "resourceclaims"),
+  allow("deletecollection", "resource.k8s.io", "resourceslices"),
+  allow("get", "core", "serviceaccounts"),
+];
 
 /** Lets nodes read the uid of the cluster. */
 export const clusterUidReader = "system:kindling-cluster-uid";

@@ -1,7 +1,7 @@
 import { requiredFieldValue } from "../../../api/meta/field-selector.ts";
 import { nodeNameOf } from "../../request/user-info.ts";
 import type { Attributes, Authorize, Decision } from "../attributes.ts";
-import { nodeRules } from "../bootstrap-policy/node-rules.ts";
+import { nodeRules } from "../bootstrap-policy/component-roles.ts";
 import { ruleAllows } from "../rbac/rule-allows.ts";
 import type { NodeGraph } from "./node-graph.ts";
 

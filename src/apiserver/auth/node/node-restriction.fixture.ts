@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../api/meta/objects.ts";
 import type { UserInfo } from "../../request/user-info.ts";
 import { rejectNodeRequest } from "./node-restriction.ts";
-import type { NodeRestrictionDeps, NodeWrite } from "./node-write.ts";
+import type { NodeRestrictionDeps, NodeWrite } from "./restrict-pod.ts";
 
 /** User of the kubelet that writes. */
 export const n1: UserInfo = { username: "system:node:n1", groups: ["system:nodes"], extra: {} };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../api/meta/objects.ts";
 import { message, n1, pod } from "./node-restriction.fixture.ts";
-import type { NodeWrite } from "./node-write.ts";
+import type { NodeWrite } from "./restrict-pod.ts";
 
 test("restricts nodes only, and rejects every request of a node without a name", () => {
   expect(message({ object: pod("n1") }, { ...n1, groups: [] })).toBeUndefined();

@@ -2,12 +2,18 @@ import { isDeepStrictEqual } from "node:util";
 import type { Node, Pod } from "../../../api/meta/objects.ts";
 import { notFound, type StatusError } from "../../../api/meta/status-error.ts";
 import { nodeNameOf } from "../../request/user-info.ts";
-import { resourceAttributes } from "../attributes.ts";
-import { refusal } from "../forbidden.ts";
+import { refusal, resourceAttributes } from "../attributes.ts";
 import type { TokenRequest } from "../token/request-token.ts";
 import { nodeLeaseNamespace } from "./node-authorizer.ts";
-import type { NodeRestrictionDeps, NodeWrite, Rejection } from "./node-write.ts";
-import { rejectClaimStatus, rejectPod, rejectPodEviction, rejectPodStatus } from "./restrict-pod.ts";
+import {
+  type NodeRestrictionDeps,
+  type NodeWrite,
+  type Rejection,
+  rejectClaimStatus,
+  rejectPod,
+  rejectPodEviction,
+  rejectPodStatus,
+} from "./restrict-pod.ts";
 
 /** Restricts authorized writes of kubelets to their own node and lease, and to pods that run on the node. */
 export function rejectNodeRequest(write: NodeWrite, deps: NodeRestrictionDeps): StatusError | undefined {

@@ -1,10 +1,36 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as k8s from "@kubernetes/client-node";
-import type { KubeObject, Pod, Wire } from "../../../api/meta/objects.ts";
-import { notFound } from "../../../api/meta/status-error.ts";
+import type { KubeObject, Node, Pod, Wire } from "../../../api/meta/objects.ts";
+import { notFound, type StatusError } from "../../../api/meta/status-error.ts";
 import { isMirrorPod, mirrorAnnotation } from "../../../api/pod/pod-state.ts";
-import type { NodeRestrictionDeps, NodeWrite, Rejection } from "./node-write.ts";
+import type { UserInfo } from "../../request/user-info.ts";
+import type { Authorize } from "../attributes.ts";
 import { podReferences } from "./pod-references.ts";
+
+/** Authorized write of a node, before it is stored. */
+export interface NodeWrite {
+  readonly user: UserInfo;
+  readonly operation: "CREATE" | "UPDATE" | "DELETE";
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  /** Name in the URL, or that of the object on create. */
+  readonly name: string;
+  /** New object. Undefined on delete. */
+  readonly object?: KubeObject;
+  /** Stored object. Undefined on create. */
+  readonly oldObject?: KubeObject;
+}
+
+export interface NodeRestrictionDeps {
+  pod(namespace: string, name: string): Pod | undefined;
+  node(name: string): Node | undefined;
+  readonly authorize: Authorize;
+}
+
+/** Reason of a rejection, or the complete error. Undefined if the write is allowed. */
+export type Rejection = string | StatusError | undefined;
 
 /** Nodes may create mirror pods of their static pods, and delete pods that run on them. */
 export function rejectPod(nodeName: string, write: NodeWrite, deps: NodeRestrictionDeps): Rejection {

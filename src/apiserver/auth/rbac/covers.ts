@@ -1,4 +1,4 @@
-import { quoteList } from "../forbidden.ts";
+import { quoteList } from "../attributes.ts";
 import type { PolicyRule } from "./rbac-objects.ts";
 import { pathFits } from "./rule-allows.ts";
 

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { notFound, type StatusError } from "../../../api/meta/status-error.ts";
 import { mastersGroup, type UserInfo } from "../../request/user-info.ts";
-import { type Authorize, resourceAttributes } from "../attributes.ts";
-import { quoteList, refusal } from "../forbidden.ts";
+import { type Authorize, quoteList, refusal, resourceAttributes } from "../attributes.ts";
 import { describeRules, uncoveredRules } from "./covers.ts";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 import {

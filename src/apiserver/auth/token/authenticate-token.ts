@@ -1,5 +1,5 @@
 import type { UserInfo } from "../../request/user-info.ts";
-import { quoteList } from "../forbidden.ts";
+import { quoteList } from "../attributes.ts";
 import {
   type BoundObjects,
   bindingProblem,

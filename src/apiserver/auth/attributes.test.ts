@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Attributes, resourceAttributes } from "./attributes.ts";
-import { forbiddenRequest } from "./forbidden.ts";
+import { type Attributes, forbiddenRequest, resourceAttributes } from "./attributes.ts";
 
 const user = { username: "x", groups: [], extra: {} };
 const asked = (more: Partial<Attributes>) =>

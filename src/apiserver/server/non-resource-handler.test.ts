@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { respondToHealth } from "./health.ts";
+import { respondToHealth } from "./non-resource-handler.ts";
 
 const ping = { name: "ping", check: async () => {} };
 const store = { name: "store", check: () => Promise.reject(new Error("secret detail")) };
