@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import { isRunning, readUpRecord } from "../../cluster/data-dir/data-dir-files.ts";
-import { runningContainers } from "../../cluster/host/running-containers.ts";
+import { runningContainers } from "../../cluster/host/end-containers.ts";
 import { resetDataDir, whatIsThere } from "../../cluster/lifecycle/reset-data-dir.ts";
 import { unmergeAccess } from "../../cluster/parts/merge-access.ts";
 import { systemClock } from "../../lib/clock.ts";
