@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { completeForKubectl } from "./run-cli.ts";
+import { completeForKubectl } from "./complete-for-kubectl.ts";
 
 process.stdout.write(await completeForKubectl(["why", ...process.argv.slice(2)]));

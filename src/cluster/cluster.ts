@@ -5,12 +5,12 @@ import { createLimiter } from "../lib/limiter.ts";
 import { createMetrics, type Metrics } from "../lib/metrics/metrics.ts";
 import { dataDirPaths } from "./data-dir/data-dir-files.ts";
 import { closeAfter, closeInTurn } from "./host/close-in-turn.ts";
+import { type ClusterDns, clusterDnsAddress } from "./parts/cluster-dns.ts";
 import { startControllers, startScheduler } from "./parts/components.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./parts/control-plane.ts";
 import { type ClusterMonitor, type DashboardOptions, startClusterMonitor } from "./parts/monitor.ts";
 import { type NodeOptions, type RunningNode, startNode } from "./parts/node.ts";
 import type { ClusterProxy, ServiceProxyOptions } from "./parts/service-proxy.ts";
-import { type ClusterDns, clusterDnsAddress } from "./parts/start-cluster-dns.ts";
 
 export interface ClusterOptions
   extends ControlPlaneOptions,

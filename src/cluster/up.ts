@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 import { openDataDir } from "./data-dir/open-data-dir.ts";
 import { closeAfter, closeInTurn } from "./host/close-in-turn.ts";
-import { unmountBelow } from "./host/end-containers.ts";
+import { unmountBelow } from "./host/unmount-below.ts";
 import { mergeAccess, unmergeAccess } from "./parts/merge-access.ts";
 
 export interface UpOptions extends ClusterOptions {

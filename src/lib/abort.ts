@@ -5,20 +5,24 @@ export interface ChildAbort {
   readonly signal: AbortSignal;
   /** Aborts and detaches from the parent. Call it when the operation is done. */
   abort(reason?: unknown): void;
+  /** Detaches from the parent without aborting. */
+  detach(): void;
 }
 
-/** Unlike AbortSignal.any, it leaves no listener on a long-lived parent. */
-export function createChildAbort(parent: AbortSignal): ChildAbort {
+/** Creates an abort controller below a parent, if there is one. Unlike AbortSignal.any, it leaves no listener on the parent. */
+export function createChildAbort(parent: AbortSignal | undefined): ChildAbort {
   const child = new AbortController();
-  const follow = () => child.abort(parent.reason);
-  if (parent.aborted) follow();
-  else parent.addEventListener("abort", follow, { once: true });
+  const follow = () => child.abort(parent?.reason);
+  if (parent?.aborted) follow();
+  else parent?.addEventListener("abort", follow, { once: true });
+  const detach = () => parent?.removeEventListener("abort", follow);
   return {
     signal: child.signal,
     abort(reason) {
-      parent.removeEventListener("abort", follow);
+      detach();
       child.abort(reason);
     },
+    detach,
   };
 }
 
@@ -35,16 +39,13 @@ export interface DeadlineOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Runs a task with a signal that aborts after a timeout. */
+/** Runs a task with a signal that aborts with an error after the timeout. Leaves no timer and no listener behind. */
 export async function withDeadline<T>(
   { clock, timeoutMs, signal }: DeadlineOptions,
   task: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const limited = new AbortController();
+  const limited = createChildAbort(signal);
   const done = new AbortController();
-  const stop = () => limited.abort(signal?.reason);
-  if (signal?.aborted) stop();
-  signal?.addEventListener("abort", stop, { once: true });
   clock.sleep(timeoutMs, done.signal).then(
     () => limited.abort(new Error(`timed out after ${timeoutMs} ms`)),
     () => {},
@@ -53,6 +54,6 @@ export async function withDeadline<T>(
     return await task(limited.signal);
   } finally {
     done.abort();
-    signal?.removeEventListener("abort", stop);
+    limited.detach();
   }
 }

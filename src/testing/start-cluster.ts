@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { connectCluster } from "../client/api/create-client.ts";
 import { startCluster as startParts } from "../cluster/cluster.ts";
-import { unmountBelow } from "../cluster/host/end-containers.ts";
+import { unmountBelow } from "../cluster/host/unmount-below.ts";
 import { createFaults } from "./create-faults.ts";
 import { createTestClient } from "./create-test-client.ts";
 import { createMovableClock } from "./movable-clock.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFailed, test } from "vitest";
 import type { Client } from "../../src/client/api/client.ts";
 import { connectCluster } from "../../src/client/api/create-client.ts";
-import { runtimeSocket } from "../../src/cluster/host/end-containers.ts";
+import { runtimeSocket } from "../../src/cluster/host/runtime-socket.ts";
 import { connectCri } from "../../src/cri/cri-client.ts";
 import { startUp } from "../support/cluster/up-process.ts";
 import { describeEachDriver } from "../support/cri/cri-drivers.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { unmountBelow } from "../../src/cluster/host/end-containers.ts";
+import { unmountBelow } from "../../src/cluster/host/unmount-below.ts";
 import { findProgram } from "../../src/runtime/drivers/find-program.ts";
 import { startCriRuntime } from "../support/cri/cri-runtime.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";

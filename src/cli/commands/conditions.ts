@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { component, runConditionsController } from "../../conditions/conditions-controller.ts";
 import type { CommandContext } from "../options/command-context.ts";
-import { addLogOptions, loggerOf } from "../options/common-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { addMetricsOptions, type MetricsFlags, readMetricsServing } from "../options/metrics-options.ts";
 import { runComponent } from "../run/run-component.ts";
 import { addClusterOptions, loadControllerAccess } from "../run/user-access.ts";

@@ -11,7 +11,8 @@ import {
 } from "../../controllers/shared/controller-names.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { UsageError } from "../options/command-errors.ts";
-import { addLogOptions, featureGatesOption, loggerOf } from "../options/common-options.ts";
+import { featureGatesOption } from "../options/common-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { addMetricsOptions, type MetricsFlags, readMetricsServing } from "../options/metrics-options.ts";
 import { runComponent } from "../run/run-component.ts";
 

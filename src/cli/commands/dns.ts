@@ -4,13 +4,8 @@ import { createNodeResolvers } from "../../dns/forward/node-resolvers.ts";
 import { untilAborted } from "../../lib/abort.ts";
 import { joinHostPort } from "../../lib/join-host-port.ts";
 import { createMetrics } from "../../lib/metrics/metrics.ts";
-import {
-  addLogOptions,
-  clusterDomainOption,
-  type ListenAddress,
-  listenOption,
-  loggerOf,
-} from "../options/common-options.ts";
+import { clusterDomainOption, type ListenAddress, listenOption } from "../options/common-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { addMetricsOptions, type MetricsFlags, readMetricsServing } from "../options/metrics-options.ts";
 import { runComponent } from "../run/run-component.ts";
 

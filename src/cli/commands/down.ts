@@ -1,12 +1,13 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isRunning, readUpRecord } from "../../cluster/data-dir/data-dir-files.ts";
-import { endContainers, runningContainers } from "../../cluster/host/end-containers.ts";
+import { endContainers } from "../../cluster/host/end-containers.ts";
+import { runningContainers } from "../../cluster/host/running-containers.ts";
 import { whatIsThere } from "../../cluster/lifecycle/reset-data-dir.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { dataDirOption } from "../options/common-options.ts";
 import { plural } from "../printer/terminal-text.ts";
-import { stopRunning } from "../run/until-stopped.ts";
+import { stopRunning } from "../run/stop-running.ts";
 
 const examples = `
 Examples:

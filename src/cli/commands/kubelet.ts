@@ -14,12 +14,8 @@ import {
 import { createKubelet, maxApiConnections } from "../../kubelet/kubelet.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { parseGivenFile } from "../options/command-errors.ts";
-import {
-  addLogOptions,
-  adoptSandboxesOption,
-  loggerOf,
-  runtimeEndpointOption,
-} from "../options/common-options.ts";
+import { adoptSandboxesOption, runtimeEndpointOption } from "../options/common-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { serveUntilStopped } from "../run/until-stopped.ts";
 import { loadGivenAccess } from "../run/user-access.ts";
 

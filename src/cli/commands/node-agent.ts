@@ -6,7 +6,8 @@ import { connectContentStore } from "../../cri/cri-client.ts";
 import { component, createNodeAgent } from "../../node-agent/node-agent.ts";
 import { defaultAgentPort } from "../../node-agent/server/agent-server.ts";
 import { readGivenFile, UsageError } from "../options/command-errors.ts";
-import { addLogOptions, type ListenAddress, listenOption, loggerOf } from "../options/common-options.ts";
+import { type ListenAddress, listenOption } from "../options/common-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { runComponent } from "../run/run-component.ts";
 import { findClientCa } from "../run/serve-metrics.ts";
 

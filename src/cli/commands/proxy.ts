@@ -11,12 +11,11 @@ import {
 } from "../../proxy/nftables/nftables-backend.ts";
 import { createProxy } from "../../proxy/proxy.ts";
 import {
-  addLogOptions,
   allowExternalIPsOption,
-  loggerOf,
   nodePortAddressesOption,
   parseListenAddress,
 } from "../options/common-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { addMetricsOptions, type MetricsFlags, readMetricsServing } from "../options/metrics-options.ts";
 import { type ComponentDeps, runComponent } from "../run/run-component.ts";
 

@@ -8,7 +8,7 @@ import { runRecoverController } from "../../recover/recover-controller.ts";
 import { type RecoveryStep, recoverSet } from "../../recover/recover-set.ts";
 import type { CommandContext } from "../options/command-context.ts";
 import { AlreadyReportedError, UsageError } from "../options/command-errors.ts";
-import { addLogOptions, loggerOf } from "../options/common-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { addMetricsOptions, type MetricsFlags, readMetricsServing } from "../options/metrics-options.ts";
 import { runComponent } from "../run/run-component.ts";
 import { untilStopped } from "../run/until-stopped.ts";

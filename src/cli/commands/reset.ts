@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import { isRunning, readUpRecord } from "../../cluster/data-dir/data-dir-files.ts";
-import { runningContainers } from "../../cluster/host/end-containers.ts";
+import { runningContainers } from "../../cluster/host/running-containers.ts";
 import { resetDataDir, whatIsThere } from "../../cluster/lifecycle/reset-data-dir.ts";
 import { unmergeAccess } from "../../cluster/parts/merge-access.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -10,7 +10,7 @@ import { createLogger } from "../../lib/logger.ts";
 import { UsageError } from "../options/command-errors.ts";
 import { dataDirOption } from "../options/common-options.ts";
 import { plural } from "../printer/terminal-text.ts";
-import { stopRunning } from "../run/until-stopped.ts";
+import { stopRunning } from "../run/stop-running.ts";
 
 const examples = `
 Examples:

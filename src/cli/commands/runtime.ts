@@ -9,7 +9,8 @@ import { parseRuntimeConfig } from "../../runtime/runtime-config.ts";
 import { startRuntime } from "../../runtime/start-runtime.ts";
 import { claimDataDir } from "../../runtime/state/claim-data-dir.ts";
 import { parseGivenFile, UsageError } from "../options/command-errors.ts";
-import { addLogOptions, defaultRuntimeEndpoint, loggerOf } from "../options/common-options.ts";
+import { defaultRuntimeEndpoint } from "../options/common-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { runtimeOfUp } from "../run/runtime-of-up.ts";
 import { serveUntilStopped } from "../run/until-stopped.ts";
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { createScheduler } from "../../scheduler/scheduler.ts";
-import { addLogOptions, loggerOf } from "../options/common-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { addMetricsOptions, type MetricsFlags, readMetricsServing } from "../options/metrics-options.ts";
 import { runComponent } from "../run/run-component.ts";
 

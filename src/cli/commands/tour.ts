@@ -13,8 +13,9 @@ import { runTour, steps } from "../../tour/tour.ts";
 import { UsageError } from "../options/command-errors.ts";
 import { formatTable, wantsColor } from "../printer/terminal-text.ts";
 import { createTourPrinter } from "../printer/tour-printer.ts";
+import { stopOnce } from "../run/closed-output.ts";
 import { explainStart } from "../run/explain-start.ts";
-import { stopOnce, untilStopped } from "../run/until-stopped.ts";
+import { untilStopped } from "../run/until-stopped.ts";
 
 interface TourFlags {
   runtime?: "auto" | "oci" | "host" | "simulated";

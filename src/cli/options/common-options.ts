@@ -1,16 +1,8 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { defaultFeatures, type Features, parseFeatureGates } from "../../api/meta/feature-gates.ts";
 import { dnsSubdomainProblems } from "../../api/meta/names.ts";
-import {
-  createLogger,
-  type LogFormat,
-  type Logger,
-  type LogLevel,
-  logFormats,
-  logLevels,
-} from "../../lib/logger.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { parseNodePortRanges } from "../../proxy/model/node-port-addresses.ts";
 
@@ -109,22 +101,4 @@ function parseDomain(text: string): string {
   const [problem] = dnsSubdomainProblems(domain);
   if (problem) throw new InvalidArgumentError(problem);
   return domain;
-}
-
-interface LogOptions {
-  logFormat: LogFormat;
-  logLevel: LogLevel;
-}
-
-/** Adds `--log-format` and `--log-level`, for commands that keep running. */
-export function addLogOptions(command: Command): Command {
-  return command
-    .addOption(new Option("--log-format <format>", "format of log lines").choices(logFormats).default("text"))
-    .addOption(
-      new Option("--log-level <level>", "minimum level of log lines").choices(logLevels).default("info"),
-    );
-}
-
-export function loggerOf({ logFormat, logLevel }: LogOptions): Logger {
-  return createLogger({ format: logFormat, level: logLevel });
 }

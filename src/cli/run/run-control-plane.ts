@@ -5,13 +5,7 @@ import { findPortHolder } from "../../cluster/host/ports.ts";
 import type { ControlPlaneOptions } from "../../cluster/parts/control-plane.ts";
 import { untilAborted } from "../../lib/abort.ts";
 import { parseGivenFile } from "../options/command-errors.ts";
-import {
-  addLogOptions,
-  allowExternalIPsOption,
-  featureGatesOption,
-  listenOption,
-  loggerOf,
-} from "../options/common-options.ts";
+import { allowExternalIPsOption, featureGatesOption, listenOption } from "../options/common-options.ts";
 import {
   addLimitOptions,
   addStoreOptions,
@@ -20,6 +14,7 @@ import {
   type StoreFlags,
   storeOptionsOf,
 } from "../options/control-plane-options.ts";
+import { addLogOptions, loggerOf } from "../options/log-options.ts";
 import { explainStart } from "./explain-start.ts";
 import { serveUntilStopped } from "./until-stopped.ts";
 

@@ -6,7 +6,7 @@ import {
   readUpRecord,
   runtimeDirOf,
 } from "../../cluster/data-dir/data-dir-files.ts";
-import { runtimeSocket } from "../../cluster/host/end-containers.ts";
+import { runtimeSocket } from "../../cluster/host/runtime-socket.ts";
 
 /** Finds the runtime of a running `kindling up` with the default data directory, the default of image commands. */
 export async function runtimeOfUp(): Promise<

@@ -6,7 +6,7 @@ import { messageOf } from "../../lib/message-of.ts";
 import { diskUsage } from "../../runtime/images/images.ts";
 import { decideVersion, findVersion } from "../data-dir/check-version.ts";
 import { isRunning, readUpRecord, type UpRecord } from "../data-dir/data-dir-files.ts";
-import { type RunningContainer, runningContainers } from "../host/end-containers.ts";
+import { type RunningContainer, runningContainers } from "../host/running-containers.ts";
 import { whatIsThere } from "./reset-data-dir.ts";
 
 /** State of a cluster as reported by its API. */

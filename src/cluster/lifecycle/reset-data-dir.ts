@@ -2,7 +2,8 @@ import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import type { Logger } from "../../lib/logger.ts";
 import { findVersion } from "../data-dir/check-version.ts";
 import { dataDirPaths, type UpRecord } from "../data-dir/data-dir-files.ts";
-import { endContainers, unmountBelow } from "../host/end-containers.ts";
+import { endContainers } from "../host/end-containers.ts";
+import { unmountBelow } from "../host/unmount-below.ts";
 
 /** State of the directory; "foreign": it contains no data of Kindling. */
 export async function whatIsThere(dataDir: string): Promise<"cluster" | "missing" | "foreign"> {

@@ -6,7 +6,8 @@ import type { RuntimeConfig } from "../../runtime/runtime-config.ts";
 import type { SimulatedRuntime } from "../../simulated/start-simulated-runtime.ts";
 import { type RuntimeChoice, runtimeDirOf } from "../data-dir/data-dir-files.ts";
 import { closeInTurn } from "../host/close-in-turn.ts";
-import { removePods, runtimeSocket } from "../host/end-containers.ts";
+import { removePods } from "../host/end-containers.ts";
+import { runtimeSocket } from "../host/runtime-socket.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { type NodeKubelet, type NodeKubeletOptions, startNodeKubelet } from "./node-kubelet.ts";
 

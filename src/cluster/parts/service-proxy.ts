@@ -10,7 +10,7 @@ import type { BackendChoice } from "../../proxy/choose-backend.ts";
 import type { ProxyBackend } from "../../proxy/model/backend.ts";
 import type { ProxyOptions } from "../../proxy/proxy.ts";
 import type { PodLinkFacts } from "../../runtime/networks/network.ts";
-import { serviceTable } from "../host/end-containers.ts";
+import { serviceTable } from "../host/service-rules.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { RunningNode } from "./node.ts";
 

@@ -10,17 +10,9 @@ import { createNodeResolvers } from "../../dns/forward/node-resolvers.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics/metrics.ts";
+import { type ClusterDns, clusterDnsAddress } from "./cluster-dns.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { RunningNode } from "./node.ts";
-
-/** Address of the service `kube-system/kube-dns`: the tenth of the service range. */
-export const clusterDnsAddress = "10.96.0.10";
-
-export interface ClusterDns {
-  /** Addresses of DNS servers that pods use. */
-  readonly addresses: readonly string[];
-  close(): Promise<void>;
-}
 
 const key = { namespace: "kube-system", name: "kube-dns" };
 

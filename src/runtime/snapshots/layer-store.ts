@@ -22,13 +22,22 @@ export interface Layer {
   readonly unsyncedBoot?: string;
 }
 
-/** Store of unpacked layers by the digest of their uncompressed archive. */
+/**
+ * Store of unpacked layers by the digest of their uncompressed archive. A layer never changes after `commit`:
+ *
+ *   stage ──> commit ──> markSynced ──> remove
+ *     └─────> discard
+ *
+ * Opening the store removes staging directories of earlier runs, and layers that the machine may have lost in a crash
+ * because `markSynced` was not called.
+ */
 export interface LayerStore {
   readonly directory: string;
   find(diffId: string): Layer | undefined;
   list(): readonly Layer[];
   /** Creates an empty directory to unpack into. Ends with `commit` or `discard`. */
   stage(): Promise<string>;
+  /** Makes the staging directory a layer. */
   commit(staging: string, result: UnpackResult, now: number): Promise<Layer>;
   discard(staging: string): Promise<void>;
   remove(diffId: string): Promise<void>;

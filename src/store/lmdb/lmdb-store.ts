@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import type { Engine, Transaction } from "../local/engine.ts";
 import { createLocalStore } from "../local/local-store.ts";
-import type { Engine, Transaction } from "../local/watch-hub.ts";
 import { type Entry, eventKey, isStoreError, type Store, type StoreEvent } from "../store.ts";
 import { claimDirectory, isClaimFile } from "./claim-directory.ts";
 import { type LmdbEnvironment, openLmdbEnvironment } from "./environment.ts";

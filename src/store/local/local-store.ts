@@ -13,7 +13,8 @@ import {
   storeClosed,
   type UpdateResult,
 } from "../store.ts";
-import { changesToRevision, createWatchHub, type Engine } from "./watch-hub.ts";
+import { changesToRevision, type Engine } from "./engine.ts";
+import { createWatchHub } from "./watch-hub.ts";
 
 interface PendingWrite {
   request: WriteRequest;

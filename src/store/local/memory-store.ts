@@ -1,7 +1,7 @@
 import { createSortedKeys } from "../../lib/sorted-keys.ts";
 import { type Entry, eventKey, firstRevision, type Store, type StoreEvent } from "../store.ts";
+import type { Engine } from "./engine.ts";
 import { createLocalStore } from "./local-store.ts";
-import type { Engine } from "./watch-hub.ts";
 
 /** Creates a store in memory. */
 export function createMemoryStore(): Store {

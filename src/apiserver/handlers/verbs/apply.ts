@@ -75,7 +75,7 @@ export async function readApplyPatch(
     rejectInvalid("PatchOptions", at);
   }
   const text = (await request.readBody()).toString();
-  const { yamlToJson } = await import("../../request/body-as-json.ts");
+  const { yamlToJson } = await import("../../request/yaml-to-json.ts");
   const configuration = parseConfiguration(text.trimStart().startsWith("{") ? text : yamlToJson(text));
   return { manager, force: isTrue(request.query.get("force")), configuration };
 }

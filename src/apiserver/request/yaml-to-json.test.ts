@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cpuTimeMs } from "../../../test/support/time/cpu-time.ts";
-import { yamlToJson } from "./body-as-json.ts";
+import { yamlToJson } from "./yaml-to-json.ts";
 
 test.each([
   ["a: 1\nb: [x, {c: d}]\n", { a: 1, b: ["x", { c: "d" }] }],
