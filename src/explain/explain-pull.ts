@@ -29,7 +29,13 @@ export function explainPull(facts: PodFacts, pull: KnownPull): Explanation {
   };
 }
 
-function describeProgress(facts: PodFacts, { startedAt, offset, total, layers = [] }: KnownPull): string {
+function describeProgress(facts: PodFacts, pull: KnownPull): string {
+  const { startedAt, offset, total, layers = [], queued } = pull;
+  if (queued) {
+    const amount =
+      total > 0 ? `${mebibytes(offset)} of ${mebibytes(total)} MiB` : "its size is not known yet";
+    return `${amount}; it waits for other pulls of node ${facts.pod.spec?.nodeName}`;
+  }
   if (offset === 0 && total === 0) {
     const runtime = runtimeOf(facts);
     if (runtime?.startsWith("kindling://")) return "the registry has not sent any data yet";

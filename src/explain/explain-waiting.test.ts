@@ -363,6 +363,30 @@ describe("an image that is being pulled", () => {
       because: /One of the images web:1 and web:2 is being pulled: 50 of 150 MiB/,
       transient: true,
     },
+    ...(
+      [
+        [150 * 2 ** 20, /web:1 is being pulled: 0\.0 of 150 MiB; it waits for other pulls of node n\./],
+        [0, /web:1 is being pulled: its size is not known yet; it waits for other pulls of node n\./],
+      ] as const
+    ).map(
+      ([total, because]): Given => ({
+        name: `3542-14 a queued pull of ${total} bytes`,
+        status: { conditions: sandboxed, containerStatuses: [waiting("ContainerCreating")] },
+        pulls: [
+          {
+            image: "web:1",
+            container: "c",
+            startedAt: "2026-01-01T00:00:50Z",
+            offset: 0,
+            total,
+            queued: true,
+          },
+        ],
+        stage: "pulling",
+        because,
+        transient: true,
+      }),
+    ),
     {
       name: "a pull whose largest layer is left: how much of it has arrived",
       status: { conditions: sandboxed, containerStatuses: [waiting("ContainerCreating")] },

@@ -17,7 +17,7 @@ export function PullProgress(props: {
   const words = [
     pull.total > 0 ? percent(pull.offset / pull.total).replace(/(\.\d+)?%/, " %") : undefined,
     formatPart(pull.offset, pull.total),
-    pace,
+    pull.queued ? "waits for other pulls" : pace,
   ];
   return (
     <div class="pull">

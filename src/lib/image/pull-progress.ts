@@ -8,6 +8,8 @@ export interface PullProgress {
   readonly total: number;
   /** Layers, lowest first. */
   readonly layers: readonly LayerProgress[];
+  /** Set while the pull waits for other pulls of the node: containerd 2 downloads three layers at a time. */
+  readonly queued?: true;
 }
 
 /** Pull of a container's image, as the kubelet serves it at `/imagePullProgress/NAMESPACE/POD`. */

@@ -25,6 +25,8 @@ export function parsePulls(body: unknown): readonly PullView[] {
       total: readCount(layer.total),
       stage: readText(layer.stage),
     })),
+    ...(pull.queued === true && { queued: true }),
+    ...(Array.isArray(pull.oneOf) && { oneOf: pull.oneOf.slice(0, maxItems).map(readText) }),
   }));
 }
 

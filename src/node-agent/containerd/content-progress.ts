@@ -5,7 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { isGrpcError } from "../../lib/grpc-call.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createContentSampler } from "./content-sampler.ts";
-import { initialTracker, maybeQueued, type TrackedPull, trackPulls, type WantedPull } from "./track-pulls.ts";
+import { initialTracker, type TrackedPull, trackPulls, type WantedPull } from "./track-pulls.ts";
 
 /** Progress of pulls by containerd, from its content store. */
 export interface ContentProgress {
@@ -15,14 +15,9 @@ export interface ContentProgress {
 
 interface PullFollower {
   /** Called about once a second, with more than ten pulls less often, while containerd responds. */
-  onSample(sample: PullSample): void;
+  onSample(sample: TrackedPull): void;
   /** Called if the socket does not serve containerd's content store. */
   onUnavailable?(): void;
-}
-
-export interface PullSample extends TrackedPull {
-  /** Whether the pull may wait for other pulls of the node instead of the registry. */
-  readonly mayBeQueued: boolean;
 }
 
 interface FollowedPull {
@@ -75,10 +70,9 @@ export function createContentProgress(deps: {
   }
 
   function publish(pulls: ReadonlyMap<string, TrackedPull>): void {
-    const queued = maybeQueued(pulls);
     for (const [id, { follower }] of [...followed]) {
       const pull = pulls.get(id);
-      if (pull) follower.onSample({ ...pull, mayBeQueued: queued.has(id) });
+      if (pull) follower.onSample(pull);
     }
   }
 

@@ -2,8 +2,8 @@
 import type { Clock } from "../../lib/clock.ts";
 import { parseImageName } from "../../lib/image/image-name.ts";
 import { noProgressMessage, type PullProgress } from "../../lib/image/pull-progress.ts";
-import type { ContentProgress, PullSample } from "./content-progress.ts";
-import { isStalled } from "./track-pulls.ts";
+import type { ContentProgress } from "./content-progress.ts";
+import { isStalled, type TrackedPull } from "./track-pulls.ts";
 
 export interface ContentPullOptions {
   readonly content: ContentProgress;
@@ -66,7 +66,7 @@ export async function pullWithContentProgress<T>(
 /** Message of a pull for which no data arrives: names the registry and the layers of which a part has arrived. */
 export function stallMessage(
   image: string,
-  { sample, timeoutMs }: { readonly sample: Pick<PullSample, "progress">; readonly timeoutMs: number },
+  { sample, timeoutMs }: { readonly sample: Pick<TrackedPull, "progress">; readonly timeoutMs: number },
 ): string {
   const name = parseImageName(image);
   const registry = "problem" in name ? undefined : name.host;

@@ -3,7 +3,6 @@ import type { ContentSnapshot, Manifest } from "./content-facts.ts";
 import {
   initialTracker,
   isStalled,
-  maybeQueued,
   type TrackedPull,
   timeoutOnContainerd,
   trackPulls,
@@ -282,10 +281,36 @@ test.each([
   expect(timeoutOnContainerd(seconds)).toBe(ms);
 });
 
-test("3542-14 a pull without manifest may be queued behind others", () => {
-  const other = { ...pull("v1"), id: "b", image: "registry.example.com/b:1" };
-  expect(maybeQueued(track([{}], [pull("v1"), other]).state.pulls)).toEqual(new Set(["b"]));
-  expect(maybeQueued(track([receiving(0)], [pull("v1"), other]).state.pulls)).toEqual(new Set(["b"]));
-  expect(maybeQueued(track([received], [pull("v1"), other]).state.pulls)).toEqual(new Set(["b"]));
-  expect(maybeQueued(track([{}]).state.pulls)).toEqual(new Set());
+const other = { ...pull("v1"), id: "b", image: "registry.example.com/b:1" };
+const both = (a: Sample, b: Sample = {}): Sample => ({
+  manifests: [...(a.manifests ?? []), ...(b.manifests ?? [])],
+  ingests: { ...a.ingests, ...b.ingests },
+  stored: { ...a.stored, ...b.stored },
+});
+/** Second image of which no layer has arrived. */
+const untouched: Sample = {
+  manifests: [manifest("b", { repositories: ["registry.example.com/b"] })],
+  ingests: { b1: 0 },
+};
+
+test.each<[string, Sample, readonly WantedPull[], readonly string[]]>([
+  ["the second of two without manifest", {}, [pull("v1"), other], ["b"]],
+  ["one without manifest while another has one", receiving(0), [pull("v1"), other], ["b"]],
+  ["one without manifest while another is unpacked", received, [pull("v1"), other], ["b"]],
+  ["no single pull", {}, [pull("v1")], []],
+  ["one without data while another receives", both(receiving(mib), untouched), [pull("v1"), other], ["b"]],
+  ["none while both wait for data", both(receiving(0), untouched), [pull("v1"), other], []],
+])("3542-14 queued: %s", (_name, sample, wanted, queued) => {
+  const { pulls } = track([sample], wanted).state;
+  expect([...pulls].flatMap(([id, { progress }]) => (progress.queued ? id : []))).toEqual(queued);
+});
+
+test("3542-14 a queued pull has the sizes of its layers, and its timeout starts when it is no longer queued", () => {
+  const queue = both(receiving(mib), untouched);
+  const done = both(received, untouched);
+  const { state, found } = track([queue, queue, queue, done], [pull("v1"), other]);
+  expect(found("b")).toMatchObject({ progress: { offset: 0, total: 8 * mib }, progressedMs: 13_000 });
+  expect(found("b").progress.queued).toBeUndefined();
+  const later = trackPulls(state, { snapshot: snapshot(done), wanted: [pull("v1"), other], now: 15_000 });
+  expect(later.pulls.get("b")?.progressedMs).toBe(13_000);
 });

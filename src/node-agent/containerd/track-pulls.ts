@@ -27,7 +27,7 @@ export interface TrackedPull {
   readonly state: PullState;
   /** Images of which one has this progress: several tags of a repository are pulled at once. */
   readonly oneOf?: readonly string[];
-  /** Time when data arrived last, or when the pull was first seen. */
+  /** Time when data arrived last, when the pull was last queued, or when it was first seen. */
   readonly progressedMs: number;
 }
 
@@ -52,12 +52,19 @@ export function trackPulls(
   for (const { image, startedMs } of wanted)
     started.set(image, Math.min(startedMs, started.get(image) ?? startedMs));
   const { matches, certain } = matchImages(before.manifests, started, snapshot);
-  const pulls = wanted.map(({ id, image, startedMs }): [string, TrackedPull] => {
+  const measured = wanted.map(({ image, startedMs }) => {
     const match = matches.get(image);
-    const current = match ? measure(match.manifest, startedMs, snapshot) : resolving;
+    return match ? measure(match.manifest, startedMs, snapshot) : resolving;
+  });
+  const queued = findQueued(measured);
+  const pulls = wanted.map(({ id, image }, index): [string, TrackedPull] => {
+    const current = measured[index] ?? resolving;
     const last = before.pulls.get(id);
-    const progressedMs = last && !hasProgressed(last, current) ? last.progressedMs : now;
-    return [id, { ...current, progressedMs, ...(match?.oneOf && { oneOf: match.oneOf }) }];
+    const isQueued = queued.has(index);
+    const progressedMs = last && !isQueued && !hasProgressed(last, current) ? last.progressedMs : now;
+    const progress: PullProgress = isQueued ? { ...current.progress, queued: true } : current.progress;
+    const { oneOf } = matches.get(image) ?? {};
+    return [id, { ...current, progress, progressedMs, ...(oneOf && { oneOf }) }];
   });
   return { manifests: certain, pulls: new Map(pulls) };
 }
@@ -109,11 +116,24 @@ export function isStalled({ state, progressedMs }: TrackedPull, timeoutMs: numbe
 }
 
 /**
- * Pulls that may wait for others instead of the registry: kubelets record `Pulling` before a pull has its turn. Such a pull
- * is resolving while another one has a manifest or has waited longer.
+ * Indexes of the pulls that may wait for others instead of the registry:
+ *
+ * - A pull without a manifest, while another one has a manifest or has waited longer: kubelets record `Pulling` before a pull
+ *   has its turn, and containerd 2 requests manifests in the same queue as layers.
+ * - A pull of which no layer is being received, while one of another pull is: containerd 2 limits the layers of all pulls
+ *   (`max_concurrent_downloads`).
  */
-export function maybeQueued(pulls: ReadonlyMap<string, TrackedPull>): ReadonlySet<string> {
-  const isBusy = [...pulls.values()].some(({ state }) => state !== "resolving");
-  const waiting = [...pulls].filter(([, { state }]) => state === "resolving").map(([id]) => id);
-  return new Set(isBusy ? waiting : waiting.slice(1));
+function findQueued(pulls: readonly Measured[]): ReadonlySet<number> {
+  const indexes = [...pulls.keys()];
+  const resolvingPulls = indexes.filter((index) => pulls[index]?.state === "resolving");
+  const isBusy = resolvingPulls.length < pulls.length;
+  const isReceiving = pulls.some(hasTransfer);
+  const waiting = pulls.flatMap((pull, index) =>
+    isReceiving && pull.state === "receiving" && !hasTransfer(pull) ? index : [],
+  );
+  return new Set([...(isBusy ? resolvingPulls : resolvingPulls.slice(1)), ...waiting]);
+}
+
+function hasTransfer({ progress }: Measured): boolean {
+  return progress.layers.some(({ stage }) => stage === "downloading");
 }

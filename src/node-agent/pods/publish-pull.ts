@@ -3,9 +3,9 @@ import type { Pod } from "../../api/meta/objects.ts";
 import type { EventRecorder } from "../../client/events/event-recorder.ts";
 import type { ReportGranularity } from "../../cri/progress-message.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { ContentProgress, PullSample } from "../containerd/content-progress.ts";
+import type { ContentProgress } from "../containerd/content-progress.ts";
 import { stallMessage, stallReason } from "../containerd/content-pull.ts";
-import { isStalled } from "../containerd/track-pulls.ts";
+import { isStalled, type TrackedPull } from "../containerd/track-pulls.ts";
 import { progressMessage, startProgressEvents } from "../publish/progress-events.ts";
 import type { PullMetrics } from "../publish/pull-metrics.ts";
 import type { PullTracker } from "../publish/pull-tracker.ts";
@@ -54,15 +54,15 @@ export function publishPull(options: PublishPullOptions, pod: Pod, pull: Running
   /** Time of the last data when the stall was reported. */
   let reportedStall: number | undefined;
 
-  function onSample(sample: PullSample): void {
+  function onSample(sample: TrackedPull): void {
+    tracked.update({ ...sample.progress, ...(sample.oneOf && { oneOf: sample.oneOf }) });
     if (sample.state !== "resolving") {
       names = sample.oneOf ?? [image];
-      tracked.update({ ...sample.progress, ...(sample.oneOf && { oneOf: sample.oneOf }) });
       metered.onReport(sample.progress);
       events.onReport(sample.progress);
     }
-    const { progressedMs, mayBeQueued } = sample;
-    if (mayBeQueued || reportedStall === progressedMs || !isStalled(sample, timeoutMs, clock.now())) return;
+    const { progressedMs } = sample;
+    if (reportedStall === progressedMs || !isStalled(sample, timeoutMs, clock.now())) return;
     reportedStall = progressedMs;
     metered.onStall();
     const message = stallMessage(image, { sample, timeoutMs });

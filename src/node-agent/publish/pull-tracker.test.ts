@@ -26,6 +26,15 @@ test("lists the pulls of a pod while they run", () => {
   expect(tracker.progress("pod")).toEqual([]);
 });
 
+test("a pull that is no longer queued or one of several is not listed as such", () => {
+  const tracker = createPullTracker();
+  const tracked = tracker.start("pod", pull("a"));
+  tracked.update({ offset: 0, total: 10, layers: [], queued: true, oneOf: ["a", "b"] });
+  expect(tracker.progress("pod")).toEqual([{ ...pull("a"), queued: true, oneOf: ["a", "b"] }]);
+  tracked.update({ offset: 5, total: 10, layers: [] });
+  expect(tracker.progress("pod")).toEqual([pull("a", 5)]);
+});
+
 test("a subscriber gets a snapshot, then each change, until its signal aborts", async () => {
   const tracker = createPullTracker();
   const stop = new AbortController();

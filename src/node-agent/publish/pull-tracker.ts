@@ -58,7 +58,7 @@ export function createPullTracker(): PullTracker {
       notify(podUid);
       return {
         update(change) {
-          const { oneOf: _, ...before } = pull.now;
+          const { oneOf: _, queued: __, ...before } = pull.now;
           pull.now = { ...before, ...change };
           notify(podUid);
         },
