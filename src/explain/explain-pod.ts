@@ -77,7 +77,7 @@ function explainContainers(
       return [{ explanation, isFailing }];
     });
   const failing = found.filter(({ isFailing }) => isFailing).map(({ explanation }) => explanation);
-  const [first, ...others] = failing;
+  const [first, ...others] = failing.toSorted((a, b) => Number(a.isTransient) - Number(b.isTransient));
   return first ? joinExplanations([first, ...others]) : found[0]?.explanation;
 }
 

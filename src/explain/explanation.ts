@@ -113,14 +113,16 @@ export function joinFixes(fixes: readonly (string | undefined)[]): string | unde
   return lines.length > 0 ? [...new Set(lines)].join("\n") : undefined;
 }
 
-/** Joins the explanations of several containers, permanent problems first. */
-export function joinExplanations(explanations: readonly [Explanation, ...Explanation[]]): Explanation {
-  const all = explanations.toSorted((a, b) => Number(a.isTransient) - Number(b.isTransient));
-  const [first = explanations[0]] = all;
-  if (all.length === 1) return first;
+/** Joins the explanations of several containers. The stage is that of the first one. */
+export function joinExplanations(all: readonly [Explanation, ...Explanation[]]): Explanation {
+  const [{ resolvesWhen, ...first }, ...others] = all;
+  if (others.length === 0) return all[0];
+  const isTransient = all.every((each) => each.isTransient);
   return {
     ...first,
     because: all.map(({ because }) => because).join(" "),
+    isTransient,
+    ...(isTransient && resolvesWhen && { resolvesWhen }),
     fix: joinFixes(all.map(({ fix }) => fix)),
     logs: all.flatMap(({ logs = [] }) => logs),
   };
