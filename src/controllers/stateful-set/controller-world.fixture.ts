@@ -2,9 +2,9 @@ import { defaultFeatures } from "../../api/meta/feature-gates.ts";
 import type { StatefulSet } from "../../api/meta/objects.ts";
 import { StatusError } from "../../api/meta/status-error.ts";
 import { createManualClock } from "../../lib/manual-clock.ts";
+import { Crash, createSimulatedApi, type SimulatedViews } from "../shared/simulated-api.fixture.ts";
 import { brokenImages, kinds, type Lag, type Shape, type Step } from "./controller-steps.fixture.ts";
 import { createInvariantChecker } from "./invariant-checker.fixture.ts";
-import { Crash, createSimulatedApi, type SimulatedViews } from "./simulated-api.fixture.ts";
 import { hasReportedFailure, imageOf, isWell, setImage, setKey, statusOf } from "./simulated-pod.fixture.ts";
 import { statefulSetController } from "./stateful-set-controller.ts";
 
@@ -53,7 +53,7 @@ export function createWorld(shape: Shape) {
 
   function restart(lag?: Lag): void {
     calls = 0;
-    views = api.openViews((resource) => lag?.[resource] ?? 0);
+    views = api.openViews((resource) => (resource === "jobs" ? 0 : (lag?.[resource] ?? 0)));
     checker.restarted(views.informers);
     const context = {
       client: api.client(onCall),

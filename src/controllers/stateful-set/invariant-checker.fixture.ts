@@ -1,8 +1,8 @@
 import type { Pod } from "../../api/meta/objects.ts";
 import type { Informers } from "../shared/informers.ts";
+import { byController, type SimulatedApi } from "../shared/simulated-api.fixture.ts";
 import type { Shape } from "./controller-steps.fixture.ts";
 import { ordinalOf } from "./pod-identity.ts";
-import { byController, type SimulatedApi } from "./simulated-api.fixture.ts";
 import { imageOf, isWell, setKey } from "./simulated-pod.fixture.ts";
 
 /** Observes every write of a controller and records violations of its invariants. */

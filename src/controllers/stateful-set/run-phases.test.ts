@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { StatusError } from "../../api/meta/status-error.ts";
 import type { EventToRecord } from "../../client/events/event-recorder.ts";
+import { createSimulatedApi } from "../shared/simulated-api.fixture.ts";
 import { runPhases } from "./run-phases.ts";
-import { createSimulatedApi } from "./simulated-api.fixture.ts";
 import { makeClaim, makePod, makeSet } from "./stateful-set.fixture.ts";
 import type { PodAction } from "./stateful-set-facts.ts";
 

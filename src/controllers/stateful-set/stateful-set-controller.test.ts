@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defaultFeatures } from "../../api/meta/feature-gates.ts";
-import { createSimulatedApi } from "./simulated-api.fixture.ts";
+import { createSimulatedApi } from "../shared/simulated-api.fixture.ts";
 import { makeSet } from "./stateful-set.fixture.ts";
 import { statefulSetController, unsupportedStrategy } from "./stateful-set-controller.ts";
 

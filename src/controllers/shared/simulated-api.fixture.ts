@@ -1,12 +1,17 @@
 import { controllerOf } from "../../api/meta/object-facts.ts";
-import type { KubeObject } from "../../api/meta/objects.ts";
+import type { KubeObject, Pod } from "../../api/meta/objects.ts";
 import { apiVersionOf } from "../../api/meta/resource.ts";
 import { alreadyExists, conflict, notFound } from "../../api/meta/status-error.ts";
+import { applyStrategicMergePatch } from "../../api/patch/strategic-merge-patch.ts";
+import { hasEnded } from "../../api/pod/pod-state.ts";
+import { builtInSchema } from "../../api/schema/built-in-schema.ts";
+import type { JsonObject } from "../../api/schema/json-object.ts";
+import { definitionName } from "../../api/schema/schema.ts";
 import type { Client, ObjectTypes, ResourceName } from "../../client/api/client.ts";
 import { resourceNamed } from "../../client/api/resource-path.ts";
 import type { Informer } from "../../client/informers/informer.ts";
 import { type Change, createObjectCache, keyOf } from "../../client/informers/object-cache.ts";
-import { type Informers, orphanedIn } from "../shared/informers.ts";
+import { type Informers, orphanedIn } from "./informers.ts";
 
 /** Simulates that the controller's process exits. */
 export class Crash extends Error {}
@@ -20,11 +25,11 @@ interface Logged {
   readonly object: KubeObject | undefined;
 }
 
-const resources = ["statefulsets", "pods", "persistentvolumeclaims", "controllerrevisions"] as const;
+const resources = ["statefulsets", "pods", "persistentvolumeclaims", "controllerrevisions", "jobs"] as const;
 type StoredResource = (typeof resources)[number];
 
 /**
- * The part of an API server that a StatefulSet controller uses, with a change log per resource, so that informers can lag
+ * The part of an API server that the controllers of StatefulSets and Jobs use, with a change log per resource, so that informers can lag
  * behind by any number of changes.
  */
 export interface SimulatedApi {
@@ -55,6 +60,7 @@ export function createSimulatedApi(): SimulatedApi {
   const writes: string[] = [];
   let revision = 0;
   let uids = 0;
+  let names = 0;
 
   const kept = (resource: ResourceName): StoredResource => {
     const known = resources.find((name) => name === resource);
@@ -88,8 +94,10 @@ export function createSimulatedApi(): SimulatedApi {
     return found;
   }
 
-  function create(resource: StoredResource, object: KubeObject): KubeObject {
-    const { name = "" } = object.metadata;
+  function create(resource: StoredResource, given: KubeObject): KubeObject {
+    const object = structuredClone(given);
+    const { generateName, name = `${generateName}${++names}` } = object.metadata;
+    object.metadata.name = name;
     if (of(resource).has(keyOf(object))) throw alreadyExists(named(resource), name);
     const pod = resource === "pods" ? { status: { phase: "Pending" } } : {};
     return store(resource, { ...object, ...pod });
@@ -103,6 +111,18 @@ export function createSimulatedApi(): SimulatedApi {
     const { metadata } = object;
     const status = "status" in object ? { status: object.status } : {};
     return store(resource, subresource === "status" ? { ...before, metadata, ...status } : object);
+  }
+
+  /** A pod that was deleted and has ended exists until its last finalizer is removed. */
+  function patch(resource: StoredResource, key: { namespace?: string; name: string }, body: unknown) {
+    const before = existing(resource, key);
+    const definition = definitionName(named(resource));
+    const target = before as unknown as JsonObject;
+    const patched = applyStrategicMergePatch(builtInSchema, definition, target, body as JsonObject);
+    const next = store(resource, patched as unknown as KubeObject);
+    const { deletionTimestamp, finalizers = [] } = next.metadata;
+    if (deletionTimestamp && finalizers.length === 0 && hasEnded(next as Pod)) drop(resource, keyOf(next));
+    return next;
   }
 
   function remove(
@@ -140,7 +160,8 @@ export function createSimulatedApi(): SimulatedApi {
           through(`delete ${resource} ${key.namespace}/${key.name}`, () =>
             remove(kept(resource), key, preconditions?.uid),
           ),
-        patch: notSimulated,
+        patch: (resource, key, { patch: { body } }) =>
+          through(`patch ${resource} ${key.namespace}/${key.name}`, () => patch(kept(resource), key, body)),
         list: notSimulated,
         watch: () => {
           throw new Error("not simulated");
