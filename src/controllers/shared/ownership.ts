@@ -64,6 +64,8 @@ interface ClaimOptions<Name extends ResourceName> {
   readonly ownerResource: ResourceName;
   readonly owner: KubeObject;
   readonly claim: Claim<ObjectTypes[Name]>;
+  /** Finalizer that adopted objects get and released objects lose. Default: none. */
+  readonly finalizer?: string;
   readonly signal: AbortSignal;
 }
 
@@ -94,11 +96,12 @@ async function checkOwner<Name extends ResourceName>(options: ClaimOptions<Name>
 }
 
 async function adopt<Name extends ResourceName>(
-  { client, resource, owner, signal }: ClaimOptions<Name>,
+  { client, resource, owner, finalizer, signal }: ClaimOptions<Name>,
   object: ObjectTypes[Name],
 ): Promise<ObjectTypes[Name] | undefined> {
   const { namespace, name = "", uid } = object.metadata;
-  const body = { metadata: { uid, ownerReferences: [controllerReference(owner)] } };
+  const ownerReferences = [controllerReference(owner)];
+  const body = { metadata: { uid, ownerReferences, ...(finalizer && { finalizers: [finalizer] }) } };
   try {
     return await client.patch(resource, { namespace, name }, { patch: { kind: "strategic", body }, signal });
   } catch (error) {
@@ -108,12 +111,13 @@ async function adopt<Name extends ResourceName>(
 }
 
 async function release<Name extends ResourceName>(
-  { client, resource, owner, signal }: ClaimOptions<Name>,
+  { client, resource, owner, finalizer, signal }: ClaimOptions<Name>,
   object: ObjectTypes[Name],
 ): Promise<void> {
   const { namespace, name = "", uid } = object.metadata;
   const ownerReferences = [{ $patch: "delete", uid: owner.metadata.uid }];
-  const body = { metadata: { uid, ownerReferences } };
+  const removed = finalizer && { "$deleteFromPrimitiveList/finalizers": [finalizer] };
+  const body = { metadata: { uid, ownerReferences, ...removed } };
   try {
     await client.patch(resource, { namespace, name }, { patch: { kind: "strategic", body }, signal });
   } catch (error) {
