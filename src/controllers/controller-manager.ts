@@ -1,12 +1,14 @@
 import { setMaxListeners } from "node:events";
 import type { Client } from "../client/api/client.ts";
 import { createEventRecorder, type RunningEventRecorder } from "../client/events/event-recorder.ts";
+import { runCronJobController } from "./cron-job/cron-job-controller.ts";
 import { runDeploymentController } from "./deployment/deployment-controller.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import { runEndpointSliceController } from "./endpoint-slice/endpoint-slice-controller.ts";
 import { runEndpointSliceMirroringController } from "./endpoint-slice-mirroring/endpoint-slice-mirroring-controller.ts";
 import { runEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { runGarbageCollector } from "./garbage-collector/garbage-collector.ts";
+import { runJobController } from "./job/job-controller.ts";
 import { runNamespaceController } from "./namespace/namespace-controller.ts";
 import { runNodeLifecycleController } from "./node-lifecycle/node-lifecycle-controller.ts";
 import { runTaintEvictionController } from "./node-lifecycle/taint-eviction-controller.ts";
@@ -19,6 +21,7 @@ import { createDryRunClient } from "./shared/dry-run-client.ts";
 import { createInformers } from "./shared/informers.ts";
 import type { ControllerContext } from "./shared/run-controller.ts";
 import { runStatefulSetController } from "./stateful-set/stateful-set-controller.ts";
+import { runTtlAfterFinishedController } from "./ttl-after-finished/ttl-after-finished-controller.ts";
 
 interface ControllerEntry {
   /** Service account in kube-system with the permissions of this controller, named as upstream. */
@@ -31,6 +34,12 @@ const controllers: Readonly<Record<ControllerName, ControllerEntry>> = {
   "statefulset-controller": { account: "statefulset-controller", run: runStatefulSetController },
   "replicaset-controller": { account: "replicaset-controller", run: runReplicaSetController },
   "deployment-controller": { account: "deployment-controller", run: runDeploymentController },
+  "job-controller": { account: "job-controller", run: runJobController },
+  "cronjob-controller": { account: "cronjob-controller", run: runCronJobController },
+  "ttl-after-finished-controller": {
+    account: "ttl-after-finished-controller",
+    run: runTtlAfterFinishedController,
+  },
   "disruption-controller": { account: "disruption-controller", run: runDisruptionController },
   "pod-garbage-collector-controller": { account: "pod-garbage-collector", run: runPodGcController },
   "node-lifecycle-controller": { account: "node-controller", run: runNodeLifecycleController },

@@ -19,7 +19,7 @@ test.each<[string, readonly ControllerName[]]>([
 test.each([
   ["*,-statefulsets", /"statefulsets" is not a controller; known controllers: statefulset-controller, /],
   ["statefulset-controler", /did you mean statefulset-controller\?/],
-  ["job-controller", /"job-controller" is not a controller/],
+  ["cloud-controller", /"cloud-controller" is not a controller/],
   ["", /"" is not a controller/],
   ["-deployment", /"-deployment" enables no controller/],
 ])("--controllers %j is refused", (text, message) => {
