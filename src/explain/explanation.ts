@@ -180,6 +180,10 @@ export interface WorkloadExplanation {
   /** Number of pods with the current template. */
   readonly updated: number;
   readonly strategy: string;
+  /** Progress of a workload whose pods end, such as `1 of 3 succeeded`. Default: the counts of ready and updated pods. */
+  readonly progress?: string;
+  /** Whether nothing is left to wait for. Default: all pods are ready and have the current template. */
+  readonly isOver?: boolean;
   /** One or several sentences. */
   readonly because: string;
   /** Whether the problem is transient: it may resolve without a change. */

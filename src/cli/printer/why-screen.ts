@@ -28,7 +28,7 @@ interface PodPart {
 }
 
 export interface WorkloadView {
-  readonly kind: "StatefulSet" | "Deployment" | "ReplicaSet";
+  readonly kind: "StatefulSet" | "Deployment" | "ReplicaSet" | "Job" | "CronJob";
   readonly namespace: string;
   readonly name: string;
   readonly explanation: WorkloadExplanation;
@@ -96,14 +96,20 @@ function toneOf({ stage, isTransient }: Explanation): Tone {
   return isTransient && stage !== "crashing" ? "yellow" : isTransient && stage === "ended" ? "green" : "red";
 }
 
+/** Whether a workload has nothing left to wait for. */
+export function isWorkloadOver({ replicas, ready, updated, isOver }: WorkloadExplanation): boolean {
+  return isOver ?? (ready >= replicas && updated >= replicas);
+}
+
 function renderWorkload(
   { kind, namespace, name, explanation, unreadable }: WorkloadView,
   options: ScreenOptions,
 ): string[] {
   const { replicas, ready, updated, strategy, because, isTransient, fix } = explanation;
   const paint = painter(options.color);
-  const complete = ready >= replicas && updated >= replicas;
-  const counts = `${ready} of ${replicas} ready, ${Math.min(updated, replicas)} updated`;
+  const complete = isWorkloadOver(explanation) && isTransient;
+  const counts =
+    explanation.progress ?? `${ready} of ${replicas} ready, ${Math.min(updated, replicas)} updated`;
   const tone = complete ? "green" : isTransient ? "yellow" : "red";
   return [
     `${paint("bold", `${kind.toLowerCase()} ${namespace}/${name}`)}  ${paint(tone, counts)}${paint("dim", `  ${strategy}`)}`,

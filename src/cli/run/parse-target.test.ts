@@ -14,12 +14,15 @@ test.each([
   ["deployments.apps/web", "deployment", "web"],
   ["deploy/web", "deployment", "web"],
   ["rs/web-5d4f", "replicaset", "web-5d4f"],
+  ["job/work", "job", "work"],
+  ["jobs.batch/work", "job", "work"],
+  ["cj/nightly", "cronjob", "nightly"],
   ["replicaset.apps/web-5d4f", "replicaset", "web-5d4f"],
 ])("%s is the %s %s", (text, kind, name) => {
   expect(parseTarget(text)).toEqual({ kind, name });
 });
 
-test.each(["", "/", "pod/", "job/a", "pod/a/b", "pods.apps/a", "statefulset.batch/a"])(
+test.each(["", "/", "pod/", "service/a", "pod/a/b", "pods.apps/a", "statefulset.batch/a"])(
   "rejects %j",
   (text) => {
     expect(() => parseTarget(text)).toThrow("name a pod (web-0 or pod/web-0)");

@@ -14,10 +14,10 @@ type TargetKind = keyof typeof targetKinds;
 interface KindNames {
   /** Kind as in messages. */
   readonly text: string;
-  readonly resource: "pods" | "statefulsets" | "deployments" | "replicasets";
+  readonly resource: "pods" | "statefulsets" | "deployments" | "replicasets" | "jobs" | "cronjobs";
   /** API group, which kubectl appends with a dot: `statefulset.apps/db`. */
   readonly group?: string;
-  readonly shortName: string;
+  readonly shortName?: string;
 }
 
 /** Kinds that `kindling why` explains. */
@@ -26,6 +26,8 @@ export const targetKinds = {
   statefulset: { text: "StatefulSet", resource: "statefulsets", group: "apps", shortName: "sts" },
   deployment: { text: "Deployment", resource: "deployments", group: "apps", shortName: "deploy" },
   replicaset: { text: "ReplicaSet", resource: "replicasets", group: "apps", shortName: "rs" },
+  job: { text: "Job", resource: "jobs", group: "batch" },
+  cronjob: { text: "CronJob", resource: "cronjobs", group: "batch", shortName: "cj" },
 } as const satisfies Record<string, KindNames>;
 
 /** Parses `NAME` of a pod or `KIND/NAME`, with all spellings of the kind that kubectl accepts. */
@@ -35,7 +37,7 @@ export function parseTarget(text: string): Target {
   const kind = rest.length === 0 && second ? findKind(first.toLowerCase()) : undefined;
   if (kind && second) return { kind, name: second };
   throw new UsageError(
-    `${text}: name a pod (web-0 or pod/web-0), statefulset/NAME, deployment/NAME or replicaset/NAME`,
+    `${text}: name a pod (web-0 or pod/web-0), statefulset/NAME, deployment/NAME, replicaset/NAME, job/NAME or cronjob/NAME`,
   );
 }
 
@@ -45,6 +47,8 @@ function findKind(word: string): TargetKind | undefined {
     ["statefulset", targetKinds.statefulset],
     ["deployment", targetKinds.deployment],
     ["replicaset", targetKinds.replicaset],
+    ["job", targetKinds.job],
+    ["cronjob", targetKinds.cronjob],
   ];
   const found = kinds.find(([kind, { resource, shortName, group }]) => {
     const plain = group ? word.replace(new RegExp(`(\\.v1)?\\.${group}$`), "") : word;

@@ -1,5 +1,7 @@
 import { StatusError } from "../../api/meta/status-error.ts";
 import type { Client, ObjectKey } from "../../client/api/client.ts";
+import { explainCronJob } from "../../explain/explain-cron-job.ts";
+import { explainJob } from "../../explain/explain-job.ts";
 import { explainPod } from "../../explain/explain-pod.ts";
 import { explainDeployment, explainReplicaSet } from "../../explain/explain-replicas.ts";
 import { explainStatefulSet, type Platform } from "../../explain/explain-stateful-set.ts";
@@ -8,14 +10,16 @@ import { waterfall } from "../../explain/waterfall.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { gatherFacts } from "../../monitor/feed/gather-facts.ts";
 import {
+  gatherCronJob,
   gatherDeployment,
+  gatherJob,
   gatherReplicaSet,
   gatherSet,
   gatherUnready,
   readPlatform,
 } from "../../monitor/feed/gather-workload.ts";
 import type { WhyList } from "../printer/why-list.ts";
-import type { WhyView, WorkloadView } from "../printer/why-screen.ts";
+import { isWorkloadOver, type WhyView, type WorkloadView } from "../printer/why-screen.ts";
 import type { Target } from "./parse-target.ts";
 
 type Key = Required<ObjectKey>;
@@ -54,6 +58,14 @@ export function createTargetViewer(
       case "replicaset": {
         const facts = await gatherReplicaSet(client, key, signal);
         return view("ReplicaSet", { ...facts, explanation: explainReplicaSet({ ...facts, now }) }, signal);
+      }
+      case "job": {
+        const facts = await gatherJob(client, key, signal);
+        return view("Job", { ...facts, explanation: explainJob({ ...facts, now }) }, signal);
+      }
+      case "cronjob": {
+        const facts = await gatherCronJob(client, key, signal);
+        return view("CronJob", { ...facts, explanation: explainCronJob({ ...facts, now }) }, signal);
       }
     }
   };
@@ -97,10 +109,7 @@ function withoutOutdatedFix({ workload, pod }: WhyView, updateRevision: string |
 
 /** Whether a watched object has become ready or has ended. */
 export function isOver({ pod, workload }: WhyView): boolean {
-  if (workload) {
-    const { replicas, ready, updated } = workload.explanation;
-    return ready >= replicas && updated >= replicas;
-  }
+  if (workload) return isWorkloadOver(workload.explanation);
   return pod?.explanation.stage === "ready" || pod?.explanation.stage === "ended";
 }
 

@@ -10,6 +10,8 @@ import type {
   ResourceName,
   Selection,
 } from "../../client/api/client.ts";
+import type { CronJobFacts } from "../../explain/explain-cron-job.ts";
+import type { JobFacts } from "../../explain/explain-job.ts";
 import type { DeploymentFacts, ReplicaSetFacts } from "../../explain/explain-replicas.ts";
 import type { Platform, StatefulSetFacts } from "../../explain/explain-stateful-set.ts";
 import type { PodFacts } from "../../explain/explanation.ts";
@@ -44,6 +46,40 @@ export async function gatherReplicaSet(
     listEvents(client, { ...key, kind: "ReplicaSet" }, signal),
   ]);
   return { replicaSet, pods, events, unreadable: unreadableOf([events]) };
+}
+
+/** Reads a Job, the pods that it controls and its events. Throws if the Job does not exist. */
+export async function gatherJob(
+  client: Client,
+  key: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<Facts<JobFacts>> {
+  const job = await client.get("jobs", key, { signal });
+  const [pods, events] = await Promise.all([
+    listOwned(client, job, signal),
+    listEvents(client, { ...key, kind: "Job" }, signal),
+  ]);
+  return { job, pods, events, unreadable: unreadableOf([events]) };
+}
+
+/** Reads a CronJob, its last Job and its events. Throws if the CronJob does not exist. */
+export async function gatherCronJob(
+  client: Client,
+  key: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<Facts<CronJobFacts>> {
+  const { namespace } = key;
+  const cronJob = await client.get("cronjobs", key, { signal });
+  const [{ items }, events] = await Promise.all([
+    client.list("jobs", { namespace, signal }),
+    listEvents(client, { ...key, kind: "CronJob" }, signal),
+  ]);
+  const createdAt = ({ metadata }: KubeObject) => Date.parse(metadata.creationTimestamp ?? "") || 0;
+  const last = items
+    .filter((job) => isOwnedBy(job, cronJob))
+    .toSorted((a, b) => createdAt(b) - createdAt(a))[0];
+  const lastJob = last && (await gatherJob(client, { namespace, name: last.metadata.name ?? "" }, signal));
+  return { cronJob, lastJob, events, unreadable: unreadableOf([events]) };
 }
 
 /** Reads a Deployment with its ReplicaSets, their pods and events. Throws if the Deployment does not exist. */
