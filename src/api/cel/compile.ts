@@ -1,8 +1,9 @@
 import type { Expr } from "./ast.ts";
 import { createFrame, type Run } from "./attributes.ts";
+import { PlanError } from "./calls.ts";
 import { type Checked, checkExpression } from "./checker.ts";
 import type { Environment } from "./environment.ts";
-import { PlanError, planExpression } from "./evaluator.ts";
+import { planExpression } from "./evaluator.ts";
 import { formatIssues } from "./issues.ts";
 import { CostLimitError, createMeter } from "./meter.ts";
 import { parseExpression } from "./parser.ts";
