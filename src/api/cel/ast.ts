@@ -16,7 +16,7 @@ interface Node {
   readonly offset: number;
 }
 
-export interface LiteralExpr extends Node {
+interface LiteralExpr extends Node {
   readonly kind: "literal";
   readonly value: Value;
 }

@@ -98,7 +98,7 @@ export function compare(a: Value, b: Value): number | CelError {
 }
 
 /** Order by code points, which is that of the bytes in UTF-8. */
-export function compareStrings(a: string, b: string): number {
+function compareStrings(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {

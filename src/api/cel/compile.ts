@@ -52,7 +52,7 @@ export type Evaluated =
   | { readonly error: string; readonly cost: number };
 
 /** Limit of upstream for one evaluation. */
-export const perCallLimit = 1_000_000;
+const perCallLimit = 1_000_000;
 
 /** Runs a program. Missing variables are errors of the evaluation. */
 export function evaluate(

@@ -26,5 +26,3 @@ export interface StructProvider {
 export type EstimateSize = (
   path: readonly string[],
 ) => { readonly min: bigint; readonly max: bigint } | undefined;
-
-export type { Value };

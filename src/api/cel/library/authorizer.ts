@@ -21,7 +21,7 @@ export const authorizerTypes: readonly Type[] = [
 ];
 
 /** Request that an expression asks about: for a path, or for a resource. */
-export type AuthorizationCheck =
+type AuthorizationCheck =
   | { readonly path: string }
   | {
       readonly group: string;
@@ -33,7 +33,7 @@ export type AuthorizationCheck =
       readonly labelSelector: string;
     };
 
-export interface AuthorizationDecision {
+interface AuthorizationDecision {
   readonly allowed: boolean;
   readonly reason: string;
   readonly error?: string;

@@ -75,7 +75,7 @@ function shortExponent(digits: string, exponent: number): string {
 }
 
 /** A number without an exponent. */
-export function plain(value: number): string {
+function plain(value: number): string {
   const text = String(value);
   if (!text.includes("e")) return text;
   const [digits = "", power = "0"] = text.split("e");
@@ -237,7 +237,7 @@ export const conversions: readonly FunctionDeclaration[] = [
   ),
 ];
 
-export function floorDivide(value: bigint, by: bigint): bigint {
+function floorDivide(value: bigint, by: bigint): bigint {
   const quotient = value / by;
   return value % by < 0n ? quotient - 1n : quotient;
 }

@@ -12,7 +12,7 @@ const expensive = schemaLimit / 100n;
 const maxExpensive = 4;
 
 /** Place of a schema with rules. */
-export interface RulePlace {
+interface RulePlace {
   readonly path: string;
   readonly isRoot: boolean;
   /** How often the value can occur in one object. Undefined without a limit. */

@@ -4,7 +4,7 @@ import { correlateItems, type Old } from "../correlate-items.ts";
 import { fieldSchema, itemsOf, type OpenApiSchema } from "../open-api-schema.ts";
 
 /** A value with the one that it replaces. */
-export interface Correlated {
+interface Correlated {
   readonly value: unknown;
   readonly old: unknown;
   readonly schema: OpenApiSchema;

@@ -24,11 +24,11 @@ import { declareType, withObjectMeta } from "./declared-type.ts";
 import { toValue } from "./schema-value.ts";
 
 /** Limit of upstream for the costs of all rules of one object. */
-export const costBudget = 10_000_000;
+const costBudget = 10_000_000;
 const maxMessageBytes = 5 * 1024;
 
 /** Errors of an object, and those of unchanged values, which an update reports as warnings. */
-export interface RuleResults {
+interface RuleResults {
   readonly errors: FieldError[];
   readonly ratcheted: FieldError[];
   /** Budget that is left; negative if rules were not run because it was used up. */
