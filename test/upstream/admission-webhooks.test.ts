@@ -86,7 +86,7 @@ describe.runIf(isThere)(isThere ? title : `${title} [needs kube-apiserver on the
   ) {
     const path = `${registration}/${type.toLowerCase()}webhookconfigurations`;
     const kind = `${type}WebhookConfiguration`;
-    // A probe tells when a server has noticed the configuration: upstream takes a moment.
+    // A probe shows when a server applies the configuration, which takes a moment with upstream.
     const probe = {
       ...webhook("/deny", {}),
       name: "probe.example.com",

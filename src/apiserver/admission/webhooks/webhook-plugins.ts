@@ -223,7 +223,7 @@ function equivalentsOf(kinds: KindRegistry, { resource }: AdmissionRequest["ref"
     .filter((other) => other.resource.version !== resource.version);
 }
 
-/** False for subresources with a kind of their own: bindings, evictions, tokens and connections. */
+/** False for subresources with a separate kind: bindings, evictions, tokens and connections. */
 function isOfKind({ subresource }: AdmissionRequest): boolean {
   return subresource === "" || subresource === "status";
 }
