@@ -13,6 +13,8 @@ const mayImport = {
   scheduler: ["client", "api", "lib"],
   // Runs against any cluster: makes its services reachable on this machine.
   proxy: ["client", "api", "lib"],
+  // Filters the connections of this machine's pods by the policies of their cluster.
+  "network-policy": ["client", "api", "lib"],
   // Names of services and pods, for pods and for other clusters.
   dns: ["client", "api", "lib"],
   cri: ["lib"],
@@ -46,6 +48,7 @@ const mayImport = {
     "simulated",
     "monitor",
     "proxy",
+    "network-policy",
     "explain",
     "api",
     "lib",
@@ -103,6 +106,7 @@ const subfolderOrder = {
   ],
   scheduler: ["model", "volumes", "filters", "scores", "queue", "cycle"],
   proxy: ["model", "nftables", "userspace", "health", "load-balancer"],
+  "network-policy": ["compile", "nftables"],
   dns: ["records", "wire", "forward", "server"],
   cri: ["generated", "."],
   "node-agent": ["publish", "containerd", "pods", "server"],

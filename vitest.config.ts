@@ -9,7 +9,7 @@ const sharedModules = "test/{apiserver/{*,kubectl/*,security/*},client/*,schedul
 
 /** Tests that create bridges, packet rules, cgroups or mounts. */
 const nodeTests = [
-  "test/{cli-terminal,cluster,kubelet,node-agent,proxy,runtime,security,upstream}/**/*.test.ts",
+  "test/{cli-terminal,cluster,kubelet,network-policy,node-agent,proxy,runtime,security,upstream}/**/*.test.ts",
   "test/controllers/{real,up}-*.test.ts",
   "test/monitor/server-up.test.ts",
   "test/store/lmdb-full-disk.test.ts",

@@ -62,7 +62,7 @@ export function isStrictSubset(part: string, whole: string): boolean {
   return addressBits(inner.address) >> beyond === addressBits(outer.address) >> beyond;
 }
 
-function splitCidr(value: string): { address: string; length: number; max: number } {
+export function splitCidr(value: string): { address: string; length: number; max: number } {
   const slash = value.lastIndexOf("/");
   const address = value.slice(0, slash);
   return { address, length: Number(value.slice(slash + 1)), max: isIPv6(address) ? 128 : 32 };

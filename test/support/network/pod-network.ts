@@ -21,6 +21,8 @@ interface Target {
 interface Agent {
   readonly address: string;
   readonly address6: string;
+  /** Name of its network namespace. Undefined for the namespace of the test. */
+  readonly namespace: string | undefined;
   tcp(target: Target & { readonly keep?: string }): Promise<AgentResult>;
   udp(target: Target & { readonly from?: number }): Promise<AgentResult>;
   /** Uses the connection that `keep` names again. */
@@ -80,6 +82,9 @@ export async function openPodNetwork(names: readonly string[]): Promise<PodNetwo
     inside("address", "add", `${address}/32`, "dev", "eth0");
     inside("address", "add", `${address6}/128`, "dev", "eth0", "nodad");
     inside("link", "set", "eth0", "up");
+    // The node of a cluster sends no redirects, which would lead around it.
+    const redirects = "/proc/sys/net/ipv6/conf/eth0/accept_redirects";
+    ip("netns", "exec", namespace, "sh", "-c", `echo 0 >${redirects}`);
     inside("route", "add", gateway, "dev", "eth0", "scope", "link");
     inside("route", "add", "default", "via", gateway);
     inside("route", "add", gateway6, "dev", "eth0");
@@ -147,6 +152,7 @@ async function startAgent(
   return {
     address,
     address6,
+    namespace,
     tcp: (target) => ask("tcp", target),
     udp: (target) => ask("udp", target),
     again: (keep) => ask("again", { keep }),
