@@ -48,6 +48,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
   setMaxListeners(0, signal);
   const metrics = createMetrics();
+  let policyWarning: string | undefined;
   const startingControlPlane = startControlPlane({
     dataDir,
     store,
@@ -60,10 +61,11 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     staticTokens: options.staticTokens,
     clock,
     otherMetrics: metrics.text,
-    networkPolicyWarning: () => notEnforced,
+    networkPolicyWarning: () => policyWarning,
     externalIPs: options.externalIPs,
     signal,
   });
+  let startingProxy: Promise<ClusterProxy | undefined> = Promise.resolve(undefined);
   let startingDns: Promise<ClusterDns | undefined> = Promise.resolve(undefined);
   const names = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
   const inTurn = createLimiter(startingAtOnce);
@@ -81,6 +83,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
         kubeletConfig: options.kubeletConfig,
         clusterDomain: options.dns?.clusterDomain,
         clusterDns: async () => (await startingDns)?.addresses ?? [],
+        protectPod: async (...pod) => (await startingProxy)?.protectPod?.(...pod),
         adoptSandboxes: options.adoptSandboxes,
         clock,
         logger,
@@ -92,7 +95,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     startScheduler({ controlPlane, logger, clock, metrics }),
     startControllers({ controlPlane, dataDir, logger, clock, features, metrics }),
   ]);
-  const startingProxy = startProxy(options, { startingControlPlane, startingNodes, metrics });
+  startingProxy = startProxy(options, { startingControlPlane, startingNodes, metrics });
+  void startingProxy.then((proxy) => {
+    policyWarning = proxy?.protectPod ? undefined : notEnforced;
+  });
   startingDns = startDns(options, { startingControlPlane, startingNodes, startingProxy, metrics });
   let monitor: ClusterMonitor | undefined;
   // Includes parts that are still starting when another one fails.

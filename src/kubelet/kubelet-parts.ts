@@ -22,6 +22,7 @@ import { createPodAcceptance } from "./pods/accept-pod.ts";
 import { createPodObserver } from "./pods/pod-observer.ts";
 import { createPodSource } from "./pods/pod-source.ts";
 import { createPodWorkers, createSyncLoop } from "./pods/pod-workers.ts";
+import type { ProtectPod } from "./pods/run-pod-actions.ts";
 import { createWorkerFactory } from "./pods/worker-factory.ts";
 import { createNodeView } from "./pods/worker-status.ts";
 import { createProber } from "./probes/create-prober.ts";
@@ -53,6 +54,8 @@ export interface KubeletOptions {
   readonly probeHandler?: ProbeHandler;
   /** Delays or fails the setup of volumes on a node without containers. */
   readonly beforeVolume?: BeforeVolume;
+  /** Puts the network policies of a pod in place before its containers start. May wait. Default: there are none. */
+  readonly protectPod?: ProtectPod;
   /** Addresses of the cluster's DNS servers where the configuration has none. May wait for their start. */
   readonly clusterDns?: () => Promise<readonly string[]>;
   readonly logger: Logger;
@@ -181,6 +184,7 @@ export async function createKubeletParts(options: KubeletOptions, signal: AbortS
       writer,
       cgroups,
       reject,
+      protectPod: options.protectPod,
     }),
   );
   const syncLoop = createSyncLoop({ workers, observer, syncFrequencyMs: config.syncFrequencyMs, clock });

@@ -4,6 +4,7 @@ import { createInformer } from "../client/informers/informer.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Metrics } from "../lib/metrics/metrics.ts";
+import { type KeptRules, keepRules } from "../lib/nftables/keep-rules.ts";
 import { createWakeUp } from "../lib/wake-up.ts";
 import { createProxyMetrics } from "./health/proxy-metrics.ts";
 import { createServiceHealth } from "./health/service-health.ts";
@@ -43,10 +44,6 @@ interface ProxyHealth {
   readonly nodeEligible: boolean;
 }
 
-/** Interval at which rules that another program removed are found. */
-const checkIntervalMs = 30_000;
-/** Delays after failed syncs. */
-const retryMs = { first: 500, last: 10_000 };
 /** A proxy whose changes wait for longer than this is unhealthy, as in kube-proxy. */
 const unhealthyAfterMs = 60_000;
 
@@ -168,32 +165,21 @@ export function createProxy(options: ProxyOptions): Proxy {
       isProxyHealthy: () => health().healthy,
       logger,
     });
-    let delayMs = retryMs.first;
-    let checkAt = clock.now() + checkIntervalMs;
+    const rules: KeptRules = {
+      of: "services",
+      changes,
+      isClean,
+      async sync() {
+        await syncOnce(serviceHealth);
+        settleReady?.resolve();
+      },
+      isIntact: backend.isIntact,
+      invalidate() {
+        dirty = undefined;
+      },
+    };
     try {
-      while (!signal.aborted) {
-        const next = changes.next();
-        try {
-          if (!isClean()) {
-            await syncOnce(serviceHealth);
-            settleReady?.resolve();
-          } else if (clock.now() >= checkAt) {
-            checkAt = clock.now() + checkIntervalMs;
-            if (!(await backend.isIntact())) {
-              logger.warn("the rules of services were removed by another program; writing them again");
-              dirty = undefined;
-              continue;
-            }
-          }
-          delayMs = retryMs.first;
-          await next.orAt(checkAt, { clock, signal });
-        } catch (error) {
-          if (signal.aborted) break;
-          logger.error(`cannot write the rules of services; trying again in ${delayMs} ms`, { error });
-          await clock.sleep(delayMs, signal).catch(() => {});
-          delayMs = Math.min(delayMs * 2, retryMs.last);
-        }
-      }
+      await keepRules(rules, { clock, logger, signal });
     } finally {
       await serviceHealth.close();
     }

@@ -1,4 +1,11 @@
-import { canonicalIPv6, cidrProblems, type IpFamily, ipFamilyOf, splitCidr, addressBits } from "./validate-ip.ts";
+import {
+  addressBits,
+  canonicalIPv6,
+  cidrProblems,
+  type IpFamily,
+  ipFamilyOf,
+  splitCidr,
+} from "./validate-ip.ts";
 
 /** Range of addresses as numbers, including both ends. */
 export interface IpRange {

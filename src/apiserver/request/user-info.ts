@@ -19,6 +19,7 @@ export const kubeletClientUser = "kube-apiserver-kubelet-client";
 /** Components of `kindling up` that upstream does not have. */
 export const monitorUser = "system:kindling-monitor";
 export const dnsUser = "system:kindling-dns";
+export const networkPolicyUser = "system:kindling-network-policy";
 export const localVolumesUser = "system:kindling-local-volumes";
 
 export const credentialIdKey = "authentication.kubernetes.io/credential-id";

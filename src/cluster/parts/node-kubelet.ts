@@ -30,6 +30,7 @@ export interface NodeKubeletOptions {
   /** DNS of the cluster. Default: that of the kubelet configuration. */
   readonly clusterDns?: KubeletOptions["clusterDns"];
   readonly clusterDomain?: string;
+  readonly protectPod?: KubeletOptions["protectPod"];
   /** See KubeletOptions. Kindling's own runtime serves this node alone, so all its sandboxes belong to the node. */
   readonly adoptSandboxes?: boolean;
   /** Clock of the kubelet and of simulated containers. Default: the system clock. */
@@ -79,6 +80,7 @@ export async function startNodeKubelet(options: NodeKubeletOptions): Promise<Nod
         dataDir: kubeletDirOf(dataDir),
         config: { ...config, clusterDomain: config.clusterDomain || (options.clusterDomain ?? "") },
         clusterDns: options.clusterDns,
+        protectPod: options.protectPod,
         clientCa: controlPlane.ca,
         mounter: simulated && plainDirectories,
         probeHandler: simulated && createSimulatedProbes(simulated),

@@ -73,6 +73,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       kubeletConfig,
       clusterDns,
       clusterDomain,
+      protectPod: options.protectPod,
       adoptSandboxes,
       clock,
       logger,

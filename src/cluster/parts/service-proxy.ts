@@ -12,6 +12,7 @@ import type { ProxyOptions } from "../../proxy/proxy.ts";
 import type { PodLinkFacts } from "../../runtime/networks/network.ts";
 import { serviceTable } from "../host/service-rules.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { type NetworkPolicies, startNetworkPolicies } from "./network-policies.ts";
 import type { RunningNode } from "./node.ts";
 
 export interface ServiceProxyOptions {
@@ -22,6 +23,7 @@ export interface ServiceProxyOptions {
 }
 
 export interface ClusterProxy {
+  readonly protectPod: NetworkPolicies["protectPod"];
   /** Stops the proxy. Unless they are to be removed, rules stay while there are pods, whose connections continue. */
   stop(options: { readonly removeRules: boolean }): Promise<void>;
 }
@@ -75,6 +77,15 @@ export async function startServiceProxy(options: StartOptions): Promise<ClusterP
   logger.info(reason);
   for (const limitation of backend.limitations) logger.warn(limitation);
   if (link && backend.name === "nftables") await routeServices(serviceSubnet, link, logger);
+  const policies = await startNetworkPolicies({
+    dataDir: options.dataDir,
+    controlPlane,
+    nodeName: node.name,
+    backend: backend.name,
+    podInterface: link?.interface,
+    clock,
+    logger: options.logger,
+  });
   const proxy = createProxy({
     client,
     nodeName: node.name,
@@ -106,17 +117,20 @@ export async function startServiceProxy(options: StartOptions): Promise<ClusterP
     stopping.signal,
   ).catch((error) => logger.error("load balancers get no addresses", { error }));
   const reporting = proxy.ready.then(
-    () => reportBackend(options, backend),
+    () => reportBackend(options, [...backend.limitations, policies.description], backend.name),
     () => {},
   );
   return {
+    protectPod: policies.protectPod,
     async stop({ removeRules }) {
       stopping.abort(new Error("the node stops"));
       await Promise.all([running, balancing, reporting]);
       client.close();
       balancer.close();
       // The network removes its interface with the last pod.
-      if (removeRules || (link && !(await linkExists(link.interface)))) await backend.remove();
+      const isUnused = removeRules || (link !== undefined && !(await linkExists(link.interface)));
+      await policies.stop({ removeRules: isUnused });
+      if (isUnused) await backend.remove();
     },
   };
 }
@@ -136,7 +150,8 @@ const conditionType = "kindling.dev/ServiceProxyReady";
 /** Writes the backend into the node's status, as the user of the node's kubelet. */
 async function reportBackend(
   { controlPlane, node, clock = systemClock, logger }: StartOptions,
-  backend: ProxyBackend,
+  sentences: readonly string[],
+  backend: ProxyBackend["name"],
 ) {
   const transport = controlPlane.connect({
     commonName: `system:node:${node.name}`,
@@ -147,8 +162,8 @@ async function reportBackend(
   const condition = {
     type: conditionType,
     status: "True",
-    reason: backend.name === "nftables" ? "Nftables" : "Userspace",
-    message: [`services are proxied by ${backend.name}`, ...backend.limitations].join("; "),
+    reason: backend === "nftables" ? "Nftables" : "Userspace",
+    message: [`services are proxied by ${backend}`, ...sentences].join("; "),
     lastHeartbeatTime: now,
     lastTransitionTime: now,
   };

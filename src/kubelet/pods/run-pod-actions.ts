@@ -22,7 +22,11 @@ export interface PodActionDeps extends KillDeps {
   readonly findRuntimeClass: (name: string) => RuntimeClass | undefined;
   readonly prepareSandbox: (request: { pod: Pod; attempt: number }) => Promise<PreparedSandbox>;
   readonly prepareContainer: (request: PrepareRequest) => Promise<ContainerConfig>;
+  readonly protectPod?: ProtectPod;
 }
+
+/** Puts the network policies of a pod at these addresses in place. Called before each of its containers starts. */
+export type ProtectPod = (pod: Pod, addresses: readonly string[], signal: AbortSignal) => Promise<void>;
 
 /** Callbacks with the results of actions, for the pod's status. */
 interface StepReports {
@@ -219,6 +223,7 @@ async function createAndStart(deps: PodActionDeps, options: StartOptions): Promi
   const record = recordFor(deps.recorder, pod, container.name);
   const runtimeHandler = runtimeHandlerOf(pod, deps.findRuntimeClass);
   const imageRef = await deps.images.ensureImage({ pod, container, runtimeHandler, signal });
+  if (!pod.spec?.hostNetwork) await deps.protectPod?.(pod, sandbox.ips, signal);
   const [config, { config: sandboxConfig }] = await Promise.all([
     deps.prepareContainer({
       pod,

@@ -56,6 +56,7 @@ export interface WorkerFactoryOptions {
   readonly workers: Pick<PodWorkers, "has" | "listRemoved">;
   /** Reason why this node rejects the pod. */
   readonly reject: PodWorkerDeps["reject"];
+  readonly protectPod: PodWorkerDeps["protectPod"];
 }
 
 /** Creates pod workers that share the parts of this kubelet. */
@@ -132,6 +133,7 @@ export function createWorkerFactory(options: WorkerFactoryOptions): CreateWorker
     writer: options.writer,
     maxRestartDelayMs: config.crashLoopBackOff.maxContainerRestartPeriodMs,
     reject: options.reject,
+    protectPod: options.protectPod,
     hasPredecessor: (pod) =>
       hasPredecessor(pod, { terminating: workers.listRemoved(), unclaimed: unclaimed() }),
     prepareSandbox: (request) => prepareSandbox(sandboxDeps, request),

@@ -130,6 +130,7 @@ function renderBaseChains({ family, table, podInterface, gateway, serviceSubnet 
       ],
     },
     ...(serviceSubnet ? unknownServices(`${family} daddr ${serviceSubnet}`, podInterface) : {}),
+    ...(podInterface ? redirectGuard(podInterface, family) : {}),
     ...(podInterface && family === "ip" ? podGuards(podInterface, gateway) : {}),
   };
   const names = Object.entries(chains);
@@ -171,11 +172,19 @@ function podGuards(podInterface: string, gateway: string | undefined) {
         rules: [`iifname != { "lo", "${podInterface}" } ip daddr ${gateway} ct state new drop`],
       },
     }),
-    // Pods are on one subnet and reach each other through the node. A redirect would let them bypass it, and with it the
-    // address translation of responses.
+  };
+}
+
+/**
+ * Pods are on one subnet and reach each other through the node. A redirect would let them bypass it, and with it the address
+ * translation of responses.
+ */
+function redirectGuard(podInterface: string, family: TableOptions["family"]) {
+  const redirect = family === "ip" ? "icmp type redirect" : "icmpv6 type nd-redirect";
+  return {
     "guard-redirects": {
       hook: "type filter hook output priority -10;",
-      rules: [`oifname "${podInterface}" icmp type redirect drop`],
+      rules: [`oifname "${podInterface}" ${redirect} drop`],
     },
   };
 }

@@ -23,7 +23,7 @@ test("contains upstream's objects once each, and those of Kindling's components"
   const keys = objects.map(({ kind, metadata }) => `${kind}/${metadata.namespace ?? ""}/${metadata.name}`);
   expect(new Set(keys).size).toBe(keys.length);
   const count = (kind: string) => objects.filter((object) => object.kind === kind).length;
-  expect(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map(count)).toEqual([73, 55, 8, 8]);
+  expect(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map(count)).toEqual([74, 56, 8, 8]);
 });
 
 describe("paths", () => {

@@ -6,6 +6,7 @@ import {
   localVolumesUser,
   mastersGroup,
   monitorUser,
+  networkPolicyUser,
   nodesGroup,
   unauthenticatedGroup,
 } from "../../request/user-info.ts";
@@ -43,6 +44,7 @@ const clusterRoleSubjects: Readonly<Record<string, readonly Subject[]>> = {
   "system:kubelet-api-admin": [user(kubeletClientUser)],
   [dnsUser]: [user(dnsUser)],
   [monitorUser]: [user(monitorUser)],
+  [networkPolicyUser]: [user(networkPolicyUser)],
   [localVolumesUser]: [user(localVolumesUser)],
   [clusterUidReader]: [group(nodesGroup)],
   // No subjects: nodes are authorized by the node authorizer. Upstream keeps the empty binding.

@@ -1,4 +1,4 @@
-import { dnsUser, localVolumesUser, monitorUser } from "../../request/user-info.ts";
+import { dnsUser, localVolumesUser, monitorUser, networkPolicyUser } from "../../request/user-info.ts";
 import type { PolicyRule } from "../rbac/rbac-objects.ts";
 import { allow, allowPaths, read, writeEvents } from "./rule.ts";
 
@@ -47,6 +47,11 @@ const ownRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
   [dnsUser]: [
     allow("list watch", "core", "pods services"),
     allow("list watch", "discovery.k8s.io", "endpointslices"),
+  ],
+  [networkPolicyUser]: [
+    allow("list watch", "core", "namespaces pods"),
+    allow("list watch", "networking.k8s.io", "networkpolicies"),
+    writeEvents,
   ],
   [localVolumesUser]: [allow("create", "storage.k8s.io", "storageclasses")],
   // A kubelet marks its sandboxes with the cluster's uid, which is that of this namespace.
