@@ -60,7 +60,7 @@ describe("the owner of an address", () => {
       attached(),
     ],
     ["has the canonical form", ["a fd00::1"], [pod("a", "fd00:0::0001")], attached()],
-    ["is nobody for text that is no address", ["a"], [pod("a", "10.0.0.1 } drop")], attached()],
+    ["is undefined for text that is not an address", ["a"], [pod("a", "10.0.0.1 } drop")], attached()],
   ])("%s", (_, expected, pods, known) => expect(owners(pods, known)).toEqual(expected));
 });
 

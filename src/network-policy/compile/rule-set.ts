@@ -5,7 +5,7 @@ import type { IpFamily } from "../../api/meta/validate-ip.ts";
 export type Direction = "ingress" | "egress";
 export type Protocol = "TCP" | "UDP" | "SCTP";
 
-/** Pod with addresses of its own. Pods in the network of their node are not subject to policies. */
+/** Pod with its own network. Pods in the network of their node are not subject to policies. */
 export interface PolicyPod {
   readonly namespace: string;
   readonly labels: Labels;
