@@ -1,7 +1,7 @@
 import { runsSlowTests } from "../fuzz/rounds.ts";
 
 /**
- * Test files that `npm test` leaves out and CI runs, each with the file that covers the same feature on the same path in
+ * Test files that `npm test` leaves out and CI runs, each with a file that covers the same feature, more briefly, in
  * every run. Single tests of other files use `slowTest` and `describeSlow`.
  */
 export const slowFiles: Readonly<Record<string, string>> = {
