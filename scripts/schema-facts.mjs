@@ -27,6 +27,7 @@ export const unstoredKinds = {
 export const quantityFields = table(`
   core.v1.ContainerStatus: allocatedResources
   core.v1.EmptyDirVolumeSource: sizeLimit
+  core.v1.LimitRangeItem: default defaultRequest max maxLimitRequestRatio min
   core.v1.NodeAllocatableResourceClaimStatus: resources
   core.v1.NodeStatus: allocatable capacity
   core.v1.PersistentVolumeClaimStatus: allocatedResources capacity

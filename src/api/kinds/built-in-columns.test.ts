@@ -26,6 +26,7 @@ test.each([
   ["IngressClass", "Name,Controller,Parameters,Age"],
   ["Job", "Name,Status,Completions,Duration,Age | Containers,Images,Selector"],
   ["Lease", "Name,Holder,Age"],
+  ["LimitRange", "Name,Created At"],
   ["Namespace", "Name,Status,Age"],
   ["NetworkPolicy", "Name,Pod-Selector,Age"],
   [

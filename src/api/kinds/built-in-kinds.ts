@@ -11,6 +11,7 @@ import { leaseKind } from "./coordination/lease/kind.ts";
 import { configMapKind } from "./core/config-map/kind.ts";
 import { endpointsKind } from "./core/endpoints/kind.ts";
 import { eventKind, newEventKind } from "./core/event/kind.ts";
+import { limitRangeKind } from "./core/limit-range/kind.ts";
 import { namespaceKind } from "./core/namespace/kind.ts";
 import { nodeKind } from "./core/node/kind.ts";
 import { persistentVolumeKind } from "./core/persistent-volume/kind.ts";
@@ -49,6 +50,7 @@ export const builtInKinds: readonly KindDefinition[] = [
   endpointsKind,
   persistentVolumeKind,
   persistentVolumeClaimKind,
+  limitRangeKind,
   statefulSetKind,
   deploymentKind,
   replicaSetKind,

@@ -164,6 +164,9 @@ export function wholeUnits(quantity: Quantity): number {
   return Number(divideUp(quantity.nanos, billion));
 }
 
+/** Largest number of whole units that upstream compares in thousandths. */
+export const maxMilliValue = Number(((1n << 63n) - 1n) / 1000n);
+
 /** Value in thousandths, rounded up: CPU of the scheduler and cgroups. */
 export function milliUnits(quantity: Quantity): number {
   return Number(divideUp(quantity.nanos, 1_000_000n));

@@ -1,3 +1,4 @@
+import { limitRangeKind } from "../../api/kinds/core/limit-range/kind.ts";
 import { namespaceKind } from "../../api/kinds/core/namespace/kind.ts";
 import { nodeKind } from "../../api/kinds/core/node/kind.ts";
 import { persistentVolumeKind } from "../../api/kinds/core/persistent-volume/kind.ts";
@@ -18,6 +19,7 @@ import type {
   Ingress,
   IngressClass,
   KubeObject,
+  LimitRange,
   Namespace,
   Node,
   PersistentVolumeClaim,
@@ -37,6 +39,7 @@ import { randomSuffix } from "../storage/object-metadata.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { ServiceAddresses } from "../storage/service-addresses.ts";
 import { type AdmissionPlugin, type AdmissionRequest, forbidIf, objectOf } from "./admission-chain.ts";
+import { applyLimitRangeDefaults, claimLimitProblem, podLimitProblem } from "./limit-ranger.ts";
 import { checkNamespaceLifecycle } from "./namespace-lifecycle.ts";
 import {
   addProtectionFinalizer,
@@ -69,6 +72,7 @@ export function createBuiltInPlugins(deps: PluginDeps): readonly AdmissionPlugin
   const { objectStore, escalation } = deps;
   return [
     createNamespaceLifecycle(createLister(objectStore, namespaceKind)),
+    createLimitRanger(createLister(objectStore, limitRangeKind)),
     createServiceAccount(createLister(objectStore, serviceAccountKind)),
     createNodeRestriction({
       pods: createLister(objectStore, podKind),
@@ -101,6 +105,35 @@ function createNamespaceLifecycle(namespaces: Lister<Namespace>): AdmissionPlugi
       const needsNamespace = resource.namespaced && operation !== "delete";
       const found = needsNamespace ? await findCurrent(namespaces, "", namespace) : undefined;
       throwIf(checkNamespaceLifecycle({ operation, resource, namespace, name }, found));
+    },
+  };
+}
+
+function createLimitRanger(limitRanges: Lister<LimitRange>): AdmissionPlugin {
+  const isDeleting = ({ current }: AdmissionRequest) => current?.metadata.deletionTimestamp !== undefined;
+  /** A new pod, or a pod that is resized: other updates cannot change resources. */
+  const podOf = ({ operation, ref, subresource, object }: AdmissionRequest): Pod | undefined => {
+    if (ref.resource.storedAs !== podKind.resource.storedAs) return undefined;
+    const isHandled = operation === "create" ? subresource === "" : subresource === "resize";
+    return isHandled ? (object as Pod | undefined) : undefined;
+  };
+  return {
+    name: "LimitRanger",
+    handles: onWrite,
+    mutate(request) {
+      const pod = podOf(request);
+      if (!pod || isDeleting(request)) return;
+      for (const limitRange of limitRanges.all(request.ref.namespace))
+        applyLimitRangeDefaults(pod, limitRange);
+    },
+    validate(request) {
+      const pod = podOf(request);
+      const claim = objectOf<PersistentVolumeClaim>(request, persistentVolumeClaimKind);
+      if ((!pod && !claim) || isDeleting(request)) return;
+      for (const limitRange of limitRanges.all(request.ref.namespace)) {
+        if (pod) forbidIf(request, podLimitProblem(pod, limitRange));
+        if (claim) forbidIf(request, claimLimitProblem(claim, limitRange));
+      }
     },
   };
 }

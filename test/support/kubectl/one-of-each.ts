@@ -116,6 +116,11 @@ spec:
     - metadata: { name: data }
       spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Gi } } }
 ---
+apiVersion: v1
+kind: LimitRange
+metadata: { name: one }
+spec: { limits: [{ type: PersistentVolumeClaim, max: { storage: 10Gi } }] }
+---
 apiVersion: apps/v1
 kind: ControllerRevision
 metadata: { name: one }

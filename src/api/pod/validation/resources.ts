@@ -158,18 +158,18 @@ function isCounted(name: string): boolean {
 }
 
 /** Whether a request may be lower than the limit. */
-function mayOvercommit(name: string): boolean {
+export function mayOvercommit(name: string): boolean {
   return isNative(name) && !isHugePages(name);
 }
 
-function resourceNameProblems(name: string): readonly string[] {
+export function resourceNameProblems(name: string): readonly string[] {
   const problems = qualifiedNameProblems(name);
   if (problems.length > 0 || name.includes("/") || standardResources.has(name)) return problems;
   if (isHugePages(name) || name.startsWith("requests.hugepages-")) return problems;
   return ["must be a standard resource type or fully qualified"];
 }
 
-function containerResourceNameProblems(name: string): readonly string[] {
+export function containerResourceNameProblems(name: string): readonly string[] {
   if (containerResources.has(name)) return [];
   const problems = resourceNameProblems(name);
   if (!name.includes("/")) {

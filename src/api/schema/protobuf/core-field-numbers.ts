@@ -51,6 +51,9 @@ core.v1.HostAlias: ip hostnames
 core.v1.HostIP: ip
 core.v1.Lifecycle: postStart preStop stopSignal
 core.v1.LifecycleHandler: exec httpGet tcpSocket sleep
+core.v1.LimitRange: metadata spec
+core.v1.LimitRangeItem: type max min default defaultRequest maxLimitRequestRatio
+core.v1.LimitRangeSpec: limits
 core.v1.LinuxContainerUser: uid gid supplementalGroups
 core.v1.LoadBalancerIngress: ip hostname ipMode ports
 core.v1.LoadBalancerStatus: ingress
