@@ -37,7 +37,7 @@ export async function findMissingConfig(
 }
 
 /** Objects that the environment of the containers refers to and that are not optional, each with its containers. */
-export function neededObjects(containers: readonly Container[]): readonly MissingObject[] {
+function neededObjects(containers: readonly Container[]): readonly MissingObject[] {
   const found = new Map<string, MissingObject>();
   for (const container of containers) {
     for (const { kind, name } of references(container)) {

@@ -107,7 +107,11 @@ describeWithTool("busybox", "/exec and /attach", () => {
     const stream = await openWebSocket(exec(`${command("sleep", "7654")}&input=1&output=1`));
     const admin = bench.kubelet.as("admin", "system:masters");
     const processes = async () => (await admin.call("POST", "/run/default/shell/web?cmd=ps")).text;
-    await expect.poll(processes).toContain("sleep 7654");
+    const started = expect.poll(processes).toContain("sleep 7654");
+    await Promise.race([
+      started,
+      stream.ended.then((end) => expect(end, "exec ended early").toBeUndefined()),
+    ]);
     stream.destroy();
     await expect.poll(processes).not.toContain("sleep 7654");
   });

@@ -24,7 +24,7 @@ const int64: Value = { wire: WireType.Varint, read: (reader) => Number(reader.in
 const json = wrapped(messageWith({ raw: string }), toJson);
 
 /** Values that are scalars in JSON. Many of them are messages in protobuf. */
-export const scalarValues: Readonly<Record<Scalar, Value>> = {
+const scalarValues: Readonly<Record<Scalar, Value>> = {
   string,
   int32,
   int64,
