@@ -78,6 +78,8 @@ function openUserspace(): ProxyBackend {
   return createUserspaceBackend({
     interface: bridge,
     nodePortAddresses: [],
+    exposedAddresses: [],
+    podSubnets: [`${gateway}/24`],
     serviceSubnet: "10.96.0.0/16",
     relayProgram: resolve("dist/relay-process.js"),
     logger: silentLogger,

@@ -10,6 +10,8 @@ export interface BackendOptions extends Omit<NftablesOptions, "serviceSubnet"> {
   readonly wanted: BackendChoice;
   /** Addresses of the node. With nftables, pods and the node itself reach node ports at them, and no other machine. */
   readonly nodeAddresses: readonly string[];
+  /** Subnet of the pods behind `podInterface`. */
+  readonly podSubnet?: string;
   /** Range of cluster IPs. */
   readonly serviceSubnet: string;
 }
@@ -25,7 +27,7 @@ export async function proxyProblem(): Promise<string | undefined> {
 export async function chooseBackend(
   options: BackendOptions,
 ): Promise<{ readonly backend: ProxyBackend; readonly reason: string }> {
-  const { wanted, logger, serviceSubnet, nodePortAddresses } = options;
+  const { wanted, logger, serviceSubnet, nodePortAddresses, exposedAddresses, podSubnet } = options;
   const problem = wanted === "userspace" ? undefined : await nftablesProblem();
   if (problem && wanted === "nftables")
     throw new Error(`nftables cannot be used: ${problem}; run as root with the package nftables installed`);
@@ -33,6 +35,8 @@ export async function chooseBackend(
     const backend = createUserspaceBackend({
       interface: options.podInterface ?? "lo",
       nodePortAddresses,
+      exposedAddresses,
+      podSubnets: podSubnet === undefined ? undefined : [podSubnet],
       serviceSubnet,
       logger,
     });

@@ -5,8 +5,11 @@ import { planService, type ServicePort } from "../../src/proxy/model/service-por
 import { type AgentResult, openPodNetwork, type PodNetwork } from "../support/network/pod-network.ts";
 
 export interface BackendFixture {
-  /** Opens the backend with the same name each time, as a restarted process would. */
-  open(network: PodNetwork): Promise<ProxyBackend>;
+  /**
+   * Opens the backend with the same name each time, as a restarted process would. It serves node ports at 127.0.0.1, the
+   * gateway and the exposed addresses.
+   */
+  open(network: PodNetwork, exposedAddresses: readonly string[]): Promise<ProxyBackend>;
   /** Whether servers see the address of the client. */
   readonly keepsClientAddress: boolean;
 }
@@ -20,7 +23,7 @@ export function backendContract({ open, keepsClientAddress }: BackendFixture): v
 
   beforeAll(async () => {
     network = await openPodNetwork(["a", "b", "c"]);
-    backend = await open(network);
+    backend = await open(network, []);
   });
   afterAll(async () => {
     await backend.remove();
@@ -171,12 +174,78 @@ export function backendContract({ open, keepsClientAddress }: BackendFixture): v
     });
   });
 
+  describe.each(["TCP", "UDP"] as const)(
+    "another machine that routes through the node, with %s",
+    (protocol) => {
+      const connect = protocol === "TCP" ? "tcp" : "udp";
+      const reachable = { timeoutMs: 30_000 };
+      const unreachable = { timeoutMs: 500 };
+      const ports = [{ port: 81, protocol, nodePort: 30_081 }];
+      const makeBalancer = (ip: string, spec: Spec = {}) =>
+        make(
+          "a",
+          { type: "LoadBalancer", ports, ...spec },
+          { loadBalancer: { ingress: [{ ip, ipMode: "VIP" }] } },
+        );
+
+      test("reaches no cluster IP, node port or load balancer", async () => {
+        await sync(makeBalancer(network.gateway));
+        for (const target of [
+          { host: "10.96.0.7", port: 81 },
+          { host: network.gateway, port: 81 },
+          { host: network.gateway, port: 30_081 },
+        ]) {
+          expect(serverOf(await podNamed("c")[connect]({ ...target, ...reachable }))).toBe("a");
+          expect(serverOf(await network.node[connect]({ ...target, ...reachable }))).toBe("a");
+          expect((await network.outside[connect]({ ...target, ...unreachable })).text).toBeUndefined();
+        }
+        await sync(make("a", { clusterIP: "fd96::7", ports: [{ port: 81, protocol }] }));
+        const target = { host: "fd96::7", port: 81 };
+        expect(serverOf(await podNamed("c")[connect]({ ...target, ...reachable }))).toBe("a");
+        expect((await network.outside[connect]({ ...target, ...unreachable })).text).toBeUndefined();
+      });
+
+      test("reaches exposed addresses and external IPs", async () => {
+        const { nodeAddress, outside } = network;
+        await backend.close();
+        backend = await open(network, [nodeAddress]);
+        const state = new Map([["default/web", makeBalancer(nodeAddress, { externalIPs: ["192.0.2.77"] })]]);
+        await backend.sync(state, undefined);
+        for (const target of [
+          { host: nodeAddress, port: 81 },
+          { host: nodeAddress, port: 30_081 },
+          { host: "192.0.2.77", port: 81 },
+        ])
+          expect(serverOf(await outside[connect]({ ...target, ...reachable }))).toBe("a");
+        const clusterIP = { host: "10.96.0.7", port: 81, ...unreachable };
+        expect((await outside[connect](clusterIP)).text).toBeUndefined();
+        await backend.close();
+        backend = await open(network, []);
+      });
+    },
+  );
+
   test("a load balancer's address leads to the endpoints", async () => {
     const status = { loadBalancer: { ingress: [{ ip: network.gateway, ipMode: "VIP" }] } };
     await sync(make("a", { type: "LoadBalancer", ports: [{ port: 81, protocol: "TCP" }] }, status));
     expect(serverOf(await podNamed("c").tcp({ host: network.gateway, port: 81 }))).toBe("a");
     expect(serverOf(await network.node.tcp({ host: network.gateway, port: 81 }))).toBe("a");
   });
+
+  test.each(["tcp", "udp"] as const)(
+    "a load balancer serves only clients in its source ranges (%s)",
+    async (connect) => {
+      const status = { loadBalancer: { ingress: [{ ip: network.gateway, ipMode: "VIP" }] } };
+      const spec = { type: "LoadBalancer", ports: [{ port: 81, protocol: connect.toUpperCase() }] };
+      const loadBalancerSourceRanges = [`${podNamed("b").address}/32`];
+      await sync(make("a", { ...spec, loadBalancerSourceRanges }, status));
+      const target = { host: network.gateway, port: 81 };
+      expect(serverOf(await podNamed("b")[connect]({ ...target, timeoutMs: 30_000 }))).toBe("a");
+      expect((await podNamed("c")[connect]({ ...target, timeoutMs: 500 })).text).toBeUndefined();
+      await sync(make("a", spec, status));
+      expect(serverOf(await podNamed("c")[connect]({ ...target, timeoutMs: 30_000 }))).toBe("a");
+    },
+  );
 
   test("an external IP leads to the endpoints, and is closed with its service", async () => {
     const external = { host: "192.0.2.77", port: 80 };
@@ -191,7 +260,7 @@ export function backendContract({ open, keepsClientAddress }: BackendFixture): v
   test("a restarted backend takes the services over, and then changes them", async () => {
     await sync(make("a"));
     await backend.close();
-    backend = await open(network);
+    backend = await open(network, []);
     await backend.sync(new Map([["default/web", make("a")]]), undefined);
     expect(serverOf(await podNamed("c").tcp(service))).toBe("a");
     await sync(make("b"));

@@ -28,13 +28,10 @@ describeWithTool("nft", "the nftables backend", () => {
       return backend;
     };
     const target = { host, port: 30_080, timeoutMs: 30_000 };
-    const clusterIP = { host: "10.96.0.7", port: 80, timeoutMs: 500 };
     await serve([]);
     expect((await b.tcp(target)).text).toContain("a ");
     expect((await network.node.tcp(target)).text).toContain("a ");
     expect(await outside.tcp(target)).toEqual({ error: "ECONNREFUSED" });
-    expect((await b.tcp({ ...clusterIP, timeoutMs: 30_000 })).text).toContain("a ");
-    expect((await outside.tcp(clusterIP)).text).toBeUndefined();
     const exposed = await serve([host]);
     onTestFinished(exposed.remove);
     expect((await outside.tcp(target)).text).toContain("a ");

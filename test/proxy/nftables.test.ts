@@ -6,13 +6,13 @@ import { backendContract } from "./backend-contract.ts";
 
 const table = "kindling-test";
 
-const open = ({ bridge, gateway }: PodNetwork) =>
+const open = ({ bridge, gateway }: PodNetwork, exposedAddresses: readonly string[]) =>
   createNftablesBackend({
     table,
     podInterface: bridge,
     gateway,
-    nodePortAddresses: ["127.0.0.1", gateway],
-    exposedAddresses: [],
+    nodePortAddresses: ["127.0.0.1", gateway, ...exposedAddresses],
+    exposedAddresses,
     serviceSubnet: "10.96.0.0/16",
     logger: silentLogger,
   });

@@ -24,10 +24,12 @@ describeWithTool("ip", "the userspace backend", () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   backendContract({
-    open: async ({ bridge, gateway }) =>
+    open: async ({ bridge, gateway, subnets }, exposedAddresses) =>
       createUserspaceBackend({
         interface: bridge,
-        nodePortAddresses: ["127.0.0.1", gateway],
+        nodePortAddresses: ["127.0.0.1", gateway, ...exposedAddresses],
+        exposedAddresses,
+        podSubnets: subnets,
         serviceSubnet: "10.96.0.0/16",
         relayProgram: join(folder, "relay-process.mjs"),
         logger: silentLogger,

@@ -66,6 +66,7 @@ export async function startServiceProxy(options: StartOptions): Promise<ClusterP
     table: serviceTable(options.dataDir),
     podInterface: link?.interface,
     gateway: link?.gateway,
+    podSubnet: link?.subnet,
     exposedAddresses,
     nodePortAddresses,
     nodeAddresses: (status?.addresses ?? []).flatMap(({ type, address }) =>

@@ -1,5 +1,3 @@
-import { BlockList } from "node:net";
-import { networkInterfaces } from "node:os";
 import type { EndpointSlice, Service } from "../../api/meta/objects.ts";
 import { dnsUser } from "../../apiserver/request/user-info.ts";
 import type { Client } from "../../client/api/client.ts";
@@ -8,6 +6,7 @@ import { isAlreadyExists, isNotFound } from "../../client/transport/status-error
 import { startDnsServer } from "../../dns/dns-server.ts";
 import { createNodeResolvers } from "../../dns/forward/node-resolvers.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
+import { createLocalClientCheck } from "../../lib/local-clients.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics/metrics.ts";
 import { type ClusterDns, clusterDnsAddress } from "./cluster-dns.ts";
@@ -67,7 +66,8 @@ export async function startClusterDns(options: {
         clock,
         logger,
       }),
-      isAllowed: createClientCheck(link.subnet, clock),
+      // The service proxy may connect from any address of this machine.
+      isAllowed: createLocalClientCheck({ podSubnets: [link.subnet], clock }),
     });
     const close = async () => {
       await server.close();
@@ -144,31 +144,4 @@ async function publish(
     const { resourceVersion } = current.metadata;
     await client.update("endpointslices", { ...slice, metadata: { ...slice.metadata, resourceVersion } });
   }
-}
-
-/** How long the addresses of this machine are assumed to be unchanged. */
-const rereadAfterMs = 1_000;
-
-/** Allows queries from pods and from this machine: its service proxy may connect from any of its addresses. */
-function createClientCheck(subnet: string, clock: Clock): (address: string) => boolean {
-  const [base = "", length = "32"] = subnet.split("/");
-  const pods = new BlockList();
-  pods.addSubnet(base, Number(length), "ipv4");
-  const known = new Set<string>();
-  let own = new Set<string>();
-  let readAtMs = Number.NEGATIVE_INFINITY;
-  return (address) => {
-    // Bounded by the size of the subnet; a lookup in the list would cost more than the rest of a response.
-    if (known.has(address) || own.has(address)) return true;
-    if (pods.check(address, "ipv4")) {
-      known.add(address);
-      return true;
-    }
-    if (clock.now() - readAtMs < rereadAfterMs) return false;
-    readAtMs = clock.now();
-    own = new Set(
-      Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((each) => each.address)),
-    );
-    return own.has(address);
-  };
 }

@@ -1,6 +1,6 @@
-import { BlockList } from "node:net";
 import { networkInterfaces } from "node:os";
 import { cidrProblems } from "../../api/meta/validate-ip.ts";
+import { createRangeCheck } from "../../lib/ip-ranges.ts";
 
 /** Parses a comma-separated list of CIDRs. Throws for invalid ones. */
 export function parseNodePortRanges(text: string): readonly string[] {
@@ -16,14 +16,9 @@ export function addressesInRanges(
   ranges: readonly string[],
   interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces(),
 ): string[] {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = "", length = ""] = range.split("/");
-    list.addSubnet(address, Number(length), address.includes(":") ? "ipv6" : "ipv4");
-  }
   return Object.values(interfaces)
     .flatMap((addresses) => addresses ?? [])
-    .filter(({ address, family }) => list.check(address, family === "IPv6" ? "ipv6" : "ipv4"))
     .map(({ address }) => address)
+    .filter(createRangeCheck(ranges))
     .filter((address) => !address.startsWith("fe80:") && !address.startsWith("169.254."));
 }

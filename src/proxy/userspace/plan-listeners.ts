@@ -9,17 +9,26 @@ export interface UserspacePlan {
   readonly listeners: ReadonlyMap<string, RelayListener>;
 }
 
+/** Addresses of this node that serve node ports, and those that other machines reach. */
+export interface Exposure {
+  readonly nodePortAddresses: readonly string[];
+  /** Addresses of this node at which other machines reach node ports and load balancers. */
+  readonly exposedAddresses: readonly string[];
+  /** Subnets of the pods. Undefined: not known, so that all clients are served. */
+  readonly podSubnets: readonly string[] | undefined;
+}
+
 /**
  * Plans addresses and listeners. A port without endpoints has no listener, so that the kernel rejects its connections. SCTP
  * is not relayed. The first of two services with the same external address keeps it.
  */
-export function planListeners(state: ProxyState, nodePortAddresses: readonly string[]): UserspacePlan {
-  const own = new Set(nodePortAddresses);
+export function planListeners(state: ProxyState, exposure: Exposure): UserspacePlan {
+  const own = new Set(exposure.nodePortAddresses);
   const addresses = new Set<string>();
   const listeners = new Map<string, RelayListener>();
   for (const ports of state.values())
     for (const port of ports) {
-      for (const { host, number, policy } of frontendsOf(port, nodePortAddresses)) {
+      for (const { host, number, policy, clients, sourceRanges } of frontendsOf(port, exposure)) {
         if (number !== port.nodePort && !own.has(host)) addresses.add(host);
         const endpoints = policy === "Local" ? port.endpoints.local : port.endpoints.cluster;
         if (port.protocol === "SCTP" || endpoints.length === 0) continue;
@@ -29,6 +38,8 @@ export function planListeners(state: ProxyState, nodePortAddresses: readonly str
           port: number,
           endpoints: endpoints.map(({ address, port: to }) => ({ address, port: to })),
           affinitySeconds: port.affinitySeconds,
+          clients: exposure.podSubnets ? clients : "all",
+          sourceRanges,
         };
         const key = listenerKey(listener);
         if (!listeners.has(key)) listeners.set(key, listener);
@@ -37,22 +48,32 @@ export function planListeners(state: ProxyState, nodePortAddresses: readonly str
   return { addresses, listeners };
 }
 
-function frontendsOf(port: ServicePort, nodePortAddresses: readonly string[]) {
-  const ofFamily = (address: string) => address.includes(":") === (port.family === "IPv6");
-  // External addresses are reached from this node and its pods, which use all endpoints whatever the external policy is.
-  const external = [...port.externalIPs, ...port.loadBalancerIPs].map((host) => ({
+interface Frontend extends Pick<RelayListener, "host" | "clients" | "sourceRanges"> {
+  readonly number: number;
+  readonly policy: "Cluster" | "Local";
+}
+
+function frontendsOf(port: ServicePort, { nodePortAddresses, exposedAddresses }: Exposure): Frontend[] {
+  const { clusterIP, externalIPs, loadBalancerIPs, nodePort } = port;
+  const exposed = new Set([...externalIPs, ...exposedAddresses]);
+  // With externalTrafficPolicy Local too, this node and its pods use all endpoints. Clients on other machines also get them.
+  const external = (host: string, number: number, sourceRanges: readonly string[] = []): Frontend => ({
     host,
-    number: port.port,
-    policy: "Cluster" as const,
-  }));
-  const { nodePort } = port;
-  const node =
-    nodePort === undefined
+    number,
+    policy: "Cluster",
+    clients: exposed.has(host) ? "all" : "local",
+    sourceRanges,
+  });
+  const ofFamily = (address: string) => address.includes(":") === (port.family === "IPv6");
+  return [
+    { host: clusterIP, number: port.port, policy: port.internalPolicy, clients: "local", sourceRanges: [] },
+    // The ranges also apply to an external IP that is the address of the load balancer.
+    ...loadBalancerIPs.map((host) => external(host, port.port, port.sourceRanges)),
+    ...externalIPs.map((host) => external(host, port.port)),
+    ...(nodePort === undefined
       ? []
-      : nodePortAddresses
-          .filter(ofFamily)
-          .map((host) => ({ host, number: nodePort, policy: "Cluster" as const }));
-  return [{ host: port.clusterIP, number: port.port, policy: port.internalPolicy }, ...external, ...node];
+      : nodePortAddresses.filter(ofFamily).map((host) => external(host, nodePort))),
+  ];
 }
 
 /** Difference of two plans. */

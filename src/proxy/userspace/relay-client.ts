@@ -20,16 +20,22 @@ const frugal = ["--max-semi-space-size=1", "--max-old-space-size=128", "--v8-poo
 export async function startRelay(options: {
   /** Path of the built relay program. Defaults to the one beside the command. */
   readonly program?: string;
+  /** Subnets of the pods, which are served besides this machine. */
+  readonly podSubnets: readonly string[];
   readonly logger: Logger;
   /** Called when the process has ended without being closed. */
   onLost(): void;
 }): Promise<RelayClient> {
-  const { logger, onLost } = options;
+  const { podSubnets, logger, onLost } = options;
   const program = options.program ?? (await findProgram());
-  const child: ChildProcessByStdio<Writable, Readable, null> = spawn(process.execPath, [...frugal, program], {
-    stdio: ["pipe", "pipe", "inherit"],
-    env: { PATH: process.env.PATH },
-  });
+  const child: ChildProcessByStdio<Writable, Readable, null> = spawn(
+    process.execPath,
+    [...frugal, program, ...podSubnets],
+    {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { PATH: process.env.PATH },
+    },
+  );
   const waiting = new Map<number, { resolve(): void; reject(error: Error): void }>();
   let last = 0;
   let state: "running" | "closing" | "ended" = "running";

@@ -8,6 +8,10 @@ export interface RelayListener {
   readonly endpoints: readonly Pick<ServiceEndpoint, "address" | "port">[];
   /** Timeout of session affinity by client IP. Undefined without affinity. */
   readonly affinitySeconds: number | undefined;
+  /** `local`: only this machine and its pods are served. */
+  readonly clients: "all" | "local";
+  /** Ranges to which clients are limited besides. Empty: no limit. */
+  readonly sourceRanges: readonly string[];
 }
 
 /** Message to the relay: listeners to open or change, and keys of those to close. */

@@ -1,6 +1,10 @@
 // Relays connections of services to their endpoints, in a separate process, so that connections and the API server
-// do not share an event loop. Reads requests from standard input and exits when it ends.
+// do not share an event loop. Arguments are the subnets of the pods. Reads requests from standard input and exits when it
+// ends.
 import { createInterface } from "node:readline";
+import { systemClock } from "../../lib/clock.ts";
+import { createRangeCheck } from "../../lib/ip-ranges.ts";
+import { createLocalClientCheck } from "../../lib/local-clients.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { createEndpointChooser } from "./choose-endpoint.ts";
 import { listenerKey, type RelayListener, type RelayRequest, type RelayResponse } from "./relay-message.ts";
@@ -13,17 +17,29 @@ interface OpenRelay {
 }
 
 const relays = new Map<string, OpenRelay>();
+const isLocal = createLocalClientCheck({ podSubnets: process.argv.slice(2), clock: systemClock });
 
 async function open(listener: RelayListener): Promise<OpenRelay> {
   const chooser = createEndpointChooser(listener);
-  const opened = await (listener.protocol === "TCP" ? openTcpRelay : openUdpRelay)(listener, chooser);
+  let accepts = clientCheckOf(listener);
+  const opened = await (listener.protocol === "TCP" ? openTcpRelay : openUdpRelay)(listener, {
+    chooser,
+    accepts: (client) => accepts(client),
+  });
   return {
     update(next) {
       chooser.update(next);
+      accepts = clientCheckOf(next);
       opened.update(next);
     },
     close: opened.close,
   };
+}
+
+function clientCheckOf({ host, clients, sourceRanges }: RelayListener): (client: string) => boolean {
+  const isInRanges = sourceRanges.length > 0 ? createRangeCheck(sourceRanges) : () => true;
+  // A process of this machine connects to an address of the machine from this address, unless it chooses another one.
+  return (client) => (clients === "all" || client === host || isLocal(client)) && isInRanges(client);
 }
 
 async function apply({ id, set, close }: RelayRequest): Promise<RelayResponse> {

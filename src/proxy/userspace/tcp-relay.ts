@@ -10,10 +10,17 @@ interface Relay {
 }
 
 /** Accepts TCP connections and joins each with a connection to an endpoint. */
-export async function openTcpRelay({ host, port }: RelayListener, chooser: EndpointChooser): Promise<Relay> {
+export async function openTcpRelay(
+  { host, port }: RelayListener,
+  { chooser, accepts }: { readonly chooser: EndpointChooser; accepts(client: string): boolean },
+): Promise<Relay> {
   const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (client) => {
     client.on("error", () => client.destroy());
     const name = client.remoteAddress ?? "";
+    if (!accepts(name)) {
+      client.resetAndDestroy();
+      return;
+    }
     attempt(client, chooser.choose(name, Date.now()), (endpoint) =>
       chooser.reached(name, endpoint, Date.now()),
     );

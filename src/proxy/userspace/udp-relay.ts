@@ -9,6 +9,7 @@ const maxSessions = 4_000;
 
 interface Session {
   readonly socket: Socket;
+  readonly client: string;
   readonly endpoint: string;
   timer: NodeJS.Timeout;
 }
@@ -19,7 +20,10 @@ interface Relay {
 }
 
 /** Receives UDP packets and sends them to an endpoint, from one socket for each client. */
-export async function openUdpRelay({ host, port }: RelayListener, chooser: EndpointChooser): Promise<Relay> {
+export async function openUdpRelay(
+  { host, port }: RelayListener,
+  { chooser, accepts }: { readonly chooser: EndpointChooser; accepts(client: string): boolean },
+): Promise<Relay> {
   const type = host.includes(":") ? "udp6" : "udp4";
   const server = createSocket(type);
   const sessions = new Map<string, Session>();
@@ -36,11 +40,13 @@ export async function openUdpRelay({ host, port }: RelayListener, chooser: Endpo
     key: string,
     client: { readonly address: string; readonly port: number },
   ): Session | undefined {
+    if (!accepts(client.address)) return undefined;
     const [endpoint] = chooser.choose(client.address, Date.now());
     if (!endpoint || sessions.size >= maxSessions) return undefined;
     const socket = createSocket(endpoint.address.includes(":") ? "udp6" : "udp4");
     const session: Session = {
       socket,
+      client: client.address,
       endpoint: `${endpoint.address} ${endpoint.port}`,
       timer: setTimeout(() => end(key), idleMs),
     };
@@ -73,7 +79,8 @@ export async function openUdpRelay({ host, port }: RelayListener, chooser: Endpo
   return {
     update({ endpoints }) {
       const kept = new Set(endpoints.map((endpoint) => `${endpoint.address} ${endpoint.port}`));
-      for (const [key, { endpoint }] of sessions) if (!kept.has(endpoint)) end(key);
+      for (const [key, { endpoint, client }] of sessions)
+        if (!kept.has(endpoint) || !accepts(client)) end(key);
     },
     async close() {
       for (const key of [...sessions.keys()]) end(key);

@@ -1,15 +1,13 @@
-import { BlockList } from "node:net";
+import { createRangeCheck } from "../../lib/ip-ranges.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { tryRunProgram } from "../../lib/process/run-program.ts";
 import type { ProxyBackend, ProxyState } from "../model/backend.ts";
-import { diffPlans, planListeners, type UserspacePlan } from "./plan-listeners.ts";
+import { diffPlans, type Exposure, planListeners, type UserspacePlan } from "./plan-listeners.ts";
 import { type RelayClient, startRelay } from "./relay-client.ts";
 
-export interface UserspaceOptions {
+export interface UserspaceOptions extends Exposure {
   /** Interface that gets the addresses of services: that of the pods, or `lo`. */
   readonly interface: string;
-  /** Addresses of this node that serve node ports. */
-  readonly nodePortAddresses: readonly string[];
   /** Range of cluster IPs. On `lo`, addresses in it that an earlier process left are removed. */
   readonly serviceSubnet: string;
   readonly relayProgram?: string;
@@ -32,6 +30,7 @@ export function createUserspaceBackend(options: UserspaceOptions): ProxyBackend 
     if (relay?.isRunning) return relay;
     const started = await startRelay({
       program: options.relayProgram,
+      podSubnets: options.podSubnets ?? [],
       logger,
       onLost() {
         logger.warn("the relay of services has ended; starting it again");
@@ -52,7 +51,7 @@ export function createUserspaceBackend(options: UserspaceOptions): ProxyBackend 
 
   async function sync(state: ProxyState, isFirst: boolean): Promise<void> {
     const before = isFirst ? { ...empty, addresses: await addressesLeft(options) } : applied;
-    const next = planListeners(state, options.nodePortAddresses);
+    const next = planListeners(state, options);
     const { addAddresses, removeAddresses, set, close } = diffPlans(before, next);
     await changeAddresses(device, "replace", addAddresses);
     await (await startedRelay()).apply({ set, close });
@@ -84,16 +83,9 @@ export function createUserspaceBackend(options: UserspaceOptions): ProxyBackend 
   };
 }
 
-function inSubnet(subnet: string): (address: string) => boolean {
-  const list = new BlockList();
-  const [base = "", length] = subnet.split("/");
-  list.addSubnet(base, Number(length), base.includes(":") ? "ipv6" : "ipv4");
-  return (address) => list.check(address, address.includes(":") ? "ipv6" : "ipv4");
-}
-
 /** Single addresses on the interface of the pods are those of services; `lo` may have others. */
 function isServiceAddress({ interface: device, serviceSubnet }: UserspaceOptions) {
-  return device === "lo" ? inSubnet(serviceSubnet) : () => true;
+  return device === "lo" ? createRangeCheck([serviceSubnet]) : () => true;
 }
 
 /** Addresses of services on the interface. */

@@ -33,6 +33,8 @@ interface Agent {
 export interface PodNetwork {
   readonly bridge: string;
   readonly gateway: string;
+  /** Subnets of the pods. */
+  readonly subnets: readonly string[];
   /** Agent in the namespace of the test, like a process of the node. */
   readonly node: Agent;
   readonly pods: readonly Agent[];
@@ -97,19 +99,23 @@ export async function openPodNetwork(names: readonly string[]): Promise<PodNetwo
   const toOther = `kdlo${number}`;
   ip("link", "add", toOther, "type", "veth", "peer", "name", "eth0", "netns", otherMachine);
   ip("address", "add", `10.78.${number}.1/24`, "dev", toOther);
+  ip("address", "add", `fd78:${number}::1/64`, "dev", toOther, "nodad");
   ip("link", "set", toOther, "up");
   ip("-n", otherMachine, "address", "add", `10.78.${number}.2/24`, "dev", "eth0");
+  ip("-n", otherMachine, "address", "add", `fd78:${number}::2/64`, "dev", "eth0", "nodad");
   ip("-n", otherMachine, "link", "set", "eth0", "up");
   ip("-n", otherMachine, "route", "add", "default", "via", `10.78.${number}.1`);
+  ip("-n", otherMachine, "-6", "route", "add", "default", "via", `fd78:${number}::1`);
   const outside = await startAgent("outside", {
     namespace: otherMachine,
     address: `10.78.${number}.2`,
-    address6: "::1",
+    address6: `fd78:${number}::2`,
   });
   const node = await startAgent("node", { address: gateway, address6: gateway6 });
   return {
     bridge,
     gateway,
+    subnets: [`10.77.${number}.0/24`, `fd77:${number}::/64`],
     node,
     pods,
     outside,
