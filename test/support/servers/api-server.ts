@@ -145,7 +145,8 @@ interface SendOptions {
 }
 
 function send(url: URL, { body, headers, ...options }: SendOptions): Promise<Response> {
-  const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  const isRaw = body === undefined || typeof body === "string" || body instanceof Uint8Array;
+  const payload = isRaw ? body : JSON.stringify(body);
   const length = payload === undefined ? 0 : Buffer.byteLength(payload);
   const defaults =
     payload === undefined ? {} : { "content-type": "application/json", "content-length": String(length) };

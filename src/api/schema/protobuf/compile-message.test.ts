@@ -1,10 +1,12 @@
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, test } from "vitest";
 import { builtInSchema } from "../built-in-schema.ts";
 import { type FieldType, parseType, type Scalar } from "../schema.ts";
 import { fieldNumbersOf } from "./field-numbers.ts";
-import { readFields } from "./message.ts";
+import { MessageReader, readFields } from "./message.ts";
 import { messageNamed } from "./protobuf-to-json.ts";
+
+const schemaProps = "apiextensions.v1.JSONSchemaProps";
 
 describe("decodes the same value as JSON", () => {
   test.each<[string, string, object]>([
@@ -25,6 +27,53 @@ describe("decodes the same value as JSON", () => {
     ["numbers after a gap", "meta.v1.OwnerReference", { kind: "Pod", name: "p", apiVersion: "v1" }],
   ])("%s", (_, definition, object) => {
     expect(read(definition, encode(definition, object))).toEqual(object);
+  });
+
+  test("schemas of custom resources with every field, and in every place for a schema", () => {
+    const leaf = {
+      type: "string",
+      "x-kubernetes-validations": [{ rule: "self != ''", optionalOldSelf: true }],
+    };
+    const everything = {
+      ...{ id: "i", $schema: "s", $ref: "r", description: "d", type: "object", format: "f", title: "t" },
+      ...{ default: { a: [1, null] }, example: "x", enum: ["a", 1, null, false, { b: 2 }] },
+      ...{ maximum: 1.5, exclusiveMaximum: true, minimum: -0.1, exclusiveMinimum: true, multipleOf: 1e-9 },
+      ...{ maxLength: 2 ** 40, minLength: 1, pattern: "p", maxItems: 2, minItems: 0, uniqueItems: true },
+      ...{ maxProperties: 3, minProperties: 1, required: ["a", "b"], nullable: true },
+      items: [leaf, { items: { items: leaf } }],
+      ...{ allOf: [leaf, {}], oneOf: [leaf], anyOf: [leaf], not: { not: leaf } },
+      properties: { a: { properties: { b: leaf } }, c: { additionalProperties: leaf } },
+      ...{ additionalProperties: true, additionalItems: { additionalItems: false } },
+      ...{ patternProperties: { "^a": leaf }, definitions: { d: leaf } },
+      dependencies: { a: ["b", "c"], d: leaf },
+      externalDocs: { description: "d", url: "u" },
+      "x-kubernetes-preserve-unknown-fields": true,
+      "x-kubernetes-embedded-resource": true,
+      "x-kubernetes-int-or-string": true,
+      "x-kubernetes-list-map-keys": ["k"],
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-map-type": "atomic",
+      ...leaf,
+    };
+    const { fields } = builtInSchema.definition(schemaProps);
+    expect(Object.keys(everything).sort()).toEqual(Object.keys(fields).sort());
+    expect(read(schemaProps, encode(schemaProps, everything))).toEqual(everything);
+  });
+
+  test("empty unions in a schema", () => {
+    const empty = Buffer.concat([24, 30, 33].map((number) => delimited(number)));
+    expect(read(schemaProps, empty)).toEqual({
+      items: null,
+      additionalProperties: false,
+      additionalItems: false,
+    });
+    expect(read(schemaProps, delimited(32, text(1, "a"), delimited(2)))).toEqual({
+      dependencies: { a: null },
+    });
+  });
+
+  test("an empty message as an empty object", () => {
+    expect(read("apiextensions.v1.CustomResourceSubresources", delimited(1))).toEqual({ status: {} });
   });
 
   test("a label named __proto__", () => {
@@ -66,7 +115,7 @@ describe("decodes the same value as JSON", () => {
 });
 
 function read(definition: string, bytes: Uint8Array): unknown {
-  return readFields(new BinaryReader(bytes), messageNamed(builtInSchema, definition), {
+  return readFields(new MessageReader(bytes), messageNamed(builtInSchema, definition), {
     end: bytes.length,
     target: {},
   });
@@ -81,9 +130,30 @@ function encode(
   const fields = (fieldNumbersOf(definition) ?? []).map(([field, number]) => {
     if (field.startsWith("...")) return delimited(number, encode(field.slice(3), object, types));
     const value: unknown = Reflect.get(object, field);
-    return value === undefined ? Buffer.alloc(0) : encodeField(number, parseType(types[field] ?? ""), value);
+    if (value === undefined) return Buffer.alloc(0);
+    const union = definition === schemaProps && encodeUnion(number, field, value);
+    return union || encodeField(number, parseType(types[field] ?? ""), value);
   });
   return Buffer.concat(fields);
+}
+
+/** Writes a field of a schema that has several types in JSON. Undefined for all other fields. */
+function encodeUnion(number: number, field: string, value: unknown): Uint8Array | undefined {
+  const props = (at: number, schema: unknown) => delimited(at, encode(schemaProps, schema as object));
+  if (field === "items") {
+    const parts = Array.isArray(value) ? value.map((schema) => props(2, schema)) : [props(1, value)];
+    return delimited(number, ...parts);
+  }
+  if (field === "additionalProperties" || field === "additionalItems") {
+    const isSchema = typeof value === "object";
+    return delimited(number, varint(1, Number(isSchema || value)), ...(isSchema ? [props(2, value)] : []));
+  }
+  if (field !== "dependencies") return undefined;
+  const entries = Object.entries(value as object).map(([key, item]) => {
+    const parts = Array.isArray(item) ? item.map((name) => text(2, name)) : [props(1, item)];
+    return delimited(number, text(1, key), delimited(2, ...parts));
+  });
+  return Buffer.concat(entries);
 }
 
 function encodeField(number: number, type: FieldType, value: unknown): Uint8Array {
@@ -111,6 +181,8 @@ function encodeScalar(number: number, scalar: Scalar, value: unknown): Uint8Arra
     case "int32":
     case "int64":
       return varint(number, Number(value));
+    case "double":
+      return new BinaryWriter().tag(number, WireType.Bit64).double(Number(value)).finish();
     case "bytes":
       return delimited(number, Buffer.from(String(value), "base64"));
     case "time":

@@ -14,6 +14,31 @@ admissionregistration.v1.ValidatingWebhook: name clientConfig rules failurePolic
   timeoutSeconds admissionReviewVersions matchPolicy objectSelector matchConditions
 admissionregistration.v1.ValidatingWebhookConfiguration: metadata webhooks
 admissionregistration.v1.WebhookClientConfig: service caBundle url
+apiextensions.v1.CustomResourceColumnDefinition: name type format description priority jsonPath
+apiextensions.v1.CustomResourceConversion: strategy webhook
+apiextensions.v1.CustomResourceDefinition: metadata spec status
+apiextensions.v1.CustomResourceDefinitionCondition: type status lastTransitionTime reason message
+  observedGeneration
+apiextensions.v1.CustomResourceDefinitionNames: plural singular shortNames kind listKind categories
+apiextensions.v1.CustomResourceDefinitionSpec: group names=3 scope versions=7 conversion=9 preserveUnknownFields
+apiextensions.v1.CustomResourceDefinitionStatus: conditions acceptedNames storedVersions observedGeneration
+apiextensions.v1.CustomResourceDefinitionVersion: name served storage schema subresources
+  additionalPrinterColumns deprecated deprecationWarning selectableFields
+apiextensions.v1.CustomResourceSubresourceScale: specReplicasPath statusReplicasPath labelSelectorPath
+apiextensions.v1.CustomResourceSubresources: status scale
+apiextensions.v1.CustomResourceValidation: openAPIV3Schema
+apiextensions.v1.ExternalDocumentation: description url
+apiextensions.v1.JSONSchemaProps: id $schema $ref description type format title default maximum exclusiveMaximum
+  minimum exclusiveMinimum maxLength minLength pattern maxItems minItems uniqueItems multipleOf enum
+  maxProperties minProperties required items allOf oneOf anyOf not properties additionalProperties
+  patternProperties dependencies additionalItems definitions externalDocs example nullable
+  x-kubernetes-preserve-unknown-fields x-kubernetes-embedded-resource x-kubernetes-int-or-string
+  x-kubernetes-list-map-keys x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-validations
+apiextensions.v1.SelectableField: jsonPath
+apiextensions.v1.ServiceReference: namespace name path port
+apiextensions.v1.ValidationRule: rule message messageExpression reason fieldPath optionalOldSelf
+apiextensions.v1.WebhookClientConfig: service caBundle url
+apiextensions.v1.WebhookConversion: clientConfig=2 conversionReviewVersions
 apps.v1.ControllerRevision: metadata data revision
 apps.v1.Deployment: metadata spec status
 apps.v1.DeploymentCondition: type status reason=4 message lastUpdateTime lastTransitionTime

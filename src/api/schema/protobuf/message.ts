@@ -1,6 +1,11 @@
-import { type BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { DecodeError } from "../decode-error.ts";
-import type { JsonObject } from "../json-object.ts";
+import { type JsonObject, maxDepth } from "../json-object.ts";
+
+/** Reader with the depth of the message that it reads. Schemas of custom resources contain themselves. */
+export class MessageReader extends BinaryReader {
+  depth = 0;
+}
 
 /** Fields of a message by number. */
 export type Message = readonly (Field | undefined)[];
@@ -10,23 +15,26 @@ export interface Field {
   readonly name: string;
   readonly wire: WireType;
   readonly isList?: boolean;
-  readInto(reader: BinaryReader, target: JsonObject): void;
+  readInto(reader: MessageReader, target: JsonObject): void;
 }
 
 /** Encoding of a value. `read` returns it in its JSON form. */
 export interface Value {
   readonly wire: WireType;
-  read(reader: BinaryReader): unknown;
+  read(reader: MessageReader): unknown;
 }
 
-/** Reads a length-prefixed message. */
-function readMessage(reader: BinaryReader, message: Message, target: JsonObject): JsonObject {
-  return readFields(reader, message, { end: reader.uint32() + reader.pos, target });
+/** Reads a length-prefixed message. Throws DecodeError when it is nested too deeply for recursion. */
+function readMessage(reader: MessageReader, message: Message, target: JsonObject): JsonObject {
+  if (++reader.depth > maxDepth) throw new DecodeError("exceeded max depth");
+  readFields(reader, message, { end: reader.uint32() + reader.pos, target });
+  reader.depth--;
+  return target;
 }
 
 /** Reads fields into the target. Skips unknown fields, which newer clients send. Also throws errors of the reader. */
 export function readFields(
-  reader: BinaryReader,
+  reader: MessageReader,
   message: Message,
   { end, target }: { end: number; target: JsonObject },
 ): JsonObject {
@@ -43,14 +51,14 @@ export function readFields(
 }
 
 /** Reads packed numbers of a list: one block without tags. */
-function readPacked(reader: BinaryReader, field: Field, target: JsonObject): void {
+function readPacked(reader: MessageReader, field: Field, target: JsonObject): void {
   const end = reader.uint32() + reader.pos;
   while (reader.pos < end) field.readInto(reader, target);
   assertEnd(reader, end);
 }
 
 /** Checks that the last value did not exceed the message that contains it. The reader itself checks only the body. */
-function assertEnd(reader: BinaryReader, end: number): void {
+function assertEnd(reader: MessageReader, end: number): void {
   if (reader.pos !== end) throw new DecodeError("unexpected EOF");
 }
 

@@ -5,6 +5,8 @@ import { rounds } from "../../../../test/support/fuzz/rounds.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { builtInSchema } from "../built-in-schema.ts";
 import { decodeBody } from "../decode-body.ts";
+import type { Schema } from "../schema.ts";
+import { everyField } from "./every-field.fixture.ts";
 import { protobufToJson } from "./protobuf-to-json.ts";
 
 /** Body that kubectl 1.36 sent, and its output for the same command with --dry-run=client -o json. */
@@ -45,11 +47,12 @@ const captured = {
     json: '{"metadata":{},"spec":{"audiences":["a"],"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p","uid":"u"},"expirationSeconds":3600},"status":{"token":""}}',
   },
 };
+const strict = { fieldValidation: "Strict" } as const;
 const deployment = bytesOf(captured["create deployment"].body);
 
 describe("reads what kubectl sends for", () => {
   test.each(Object.entries(captured))("%s", (_, { kind, body, json }) => {
-    const decode = (text: string) => decodeBody(builtInSchema, kind, text, { fieldValidation: "Strict" });
+    const decode = (text: string) => decodeBody(builtInSchema, kind, text, strict);
     expect(decode(JSON.stringify(protobufToJson(builtInSchema, bytesOf(body))))).toEqual(decode(json));
   });
 
@@ -58,6 +61,21 @@ describe("reads what kubectl sends for", () => {
     const expected = { apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds: 7 };
     expect(protobufToJson(builtInSchema, bytesOf(body))).toEqual(expected);
   });
+});
+
+test("reads what upstream writes for a CustomResourceDefinition", () => {
+  const kind = { group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition" };
+  const decode = (text: string) => {
+    const { object } = decodeBody<{ spec?: object; metadata: { labels?: object } }>(
+      builtInSchema,
+      kind,
+      text,
+      strict,
+    );
+    return { spec: object.spec, labels: object.metadata.labels };
+  };
+  const body = protobufToJson(builtInSchema, bytesOf(everyField.protobuf));
+  expect(decode(JSON.stringify(body))).toEqual(decode(everyField.json));
 });
 
 test.each(["PodList", "VolumeSource", "Nonsense"])(
@@ -96,6 +114,10 @@ describe("refuses", () => {
     ],
     ["field zero", pod("0200"), `${podFails}illegal tag`],
     ["groups in groups", pod("7b".repeat(1000)), `${podFails}maximum recursion depth reached`],
+    ["schemas in schemas without end", schemaOf(nested(28, 5_000)), "exceeded max depth"],
+    ["properties in properties without end", schemaOf(nested(29, 5_000)), "exceeded max depth"],
+    ["a limit that is not a number", schemaOf(limit(Number.NaN)), "json: unsupported value: NaN"],
+    ["an infinite limit", schemaOf(limit(-Infinity)), "json: unsupported value: -Infinity"],
     ["no JSON where JSON must be", revisionOf("{"), "ControllerRevision in version"],
     ["JSON too deep", revisionOf("[".repeat(1e5) + "]".repeat(1e5)), "ControllerRevision in version"],
   ])("%s", (_, body, message) => {
@@ -103,8 +125,15 @@ describe("refuses", () => {
     expect(refusalOf(body)).toMatchObject({ code: 400, reason: "BadRequest" });
   });
 
+  test("custom resources, whatever the body contains", () => {
+    const schema: Schema = { ...builtInSchema, decode: () => undefined };
+    expect(() => protobufToJson(schema, deployment)).toThrow(
+      expect.objectContaining({ code: 415, reason: "UnsupportedMediaType" }),
+    );
+  });
+
   test("randomly damaged input, or decodes a value from it", () => {
-    const bodies = Object.values(captured).map(({ body }) => bytesOf(body));
+    const bodies = [...Object.values(captured).map(({ body }) => body), everyField.protobuf].map(bytesOf);
     const edit = fc.record({ at: fc.nat(300), bytes: fc.uint8Array({ maxLength: 6 }), drop: fc.nat(4) });
     fc.assert(
       fc.property(
@@ -136,6 +165,24 @@ function refusalOf(body: Buffer): unknown {
 
 function bytesOf(base64: string): Buffer {
   return Buffer.from(base64, "base64");
+}
+
+/** A definition whose only version has these bytes as its schema. */
+function schemaOf(bytes: Uint8Array): Buffer {
+  const version = delimited(7, delimited(4, delimited(1, bytes)));
+  return envelope("apiextensions.k8s.io/v1", "CustomResourceDefinition", delimited(2, version));
+}
+
+/** Schemas in the field with this number: `not` (28) or, with an empty name, `properties` (29). */
+function nested(number: number, depth: number): Uint8Array {
+  let bytes: Uint8Array = Buffer.alloc(0);
+  for (let i = 0; i < depth; i++) bytes = delimited(number, number === 29 ? delimited(2, bytes) : bytes);
+  return bytes;
+}
+
+/** The `maximum` of a schema. */
+function limit(value: number): Uint8Array {
+  return new BinaryWriter().tag(9, WireType.Bit64).double(value).finish();
 }
 
 /** A pod of these bytes, in hexadecimal. */

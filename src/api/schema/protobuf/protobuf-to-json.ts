@@ -1,13 +1,14 @@
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { WireType } from "@bufbuild/protobuf/wire";
 import { badRequest, unsupportedMediaType } from "../../meta/status-error.ts";
-import { DecodeError } from "../decode-error.ts";
-import { assertDepth, type JsonObject } from "../json-object.ts";
-import { definitionName, type FieldType, parseType, type Scalar, type Schema } from "../schema.ts";
+import type { JsonObject } from "../json-object.ts";
+import { definitionName, type FieldType, parseType, type Schema } from "../schema.ts";
+import { unionField } from "./json-schema-unions.ts";
 import {
   type Field,
   inlined,
   list,
   type Message,
+  MessageReader,
   map,
   messageWith,
   readFields,
@@ -16,84 +17,42 @@ import {
   type Value,
   wrapped,
 } from "./message.ts";
-
-const string: Value = { wire: WireType.LengthDelimited, read: (reader) => reader.string() };
-const int32: Value = { wire: WireType.Varint, read: (reader) => reader.int32() };
-// Values above 2^53 lose precision, like in JSON.
-const int64: Value = { wire: WireType.Varint, read: (reader) => Number(reader.int64()) };
-const json = wrapped(messageWith({ raw: string }), toJson);
-
-/** Values that are scalars in JSON. Many of them are messages in protobuf. */
-const scalarValues: Readonly<Record<Scalar, Value>> = {
-  string,
-  int32,
-  int64,
-  bool: { wire: WireType.Varint, read: (reader) => reader.bool() },
-  double: { wire: WireType.Bit64, read: (reader) => reader.double() },
-  bytes: { wire: WireType.LengthDelimited, read: (reader) => Buffer.from(reader.bytes()).toString("base64") },
-  time: wrapped(messageWith({ seconds: int64 }), toTime),
-  microTime: wrapped(messageWith({ seconds: int64, nanos: int32 }), toMicroTime),
-  quantity: wrapped(messageWith({ string }), (fields: { string?: string }) => fields.string ?? "0"),
-  intOrString: wrapped(messageWith({ type: int32, intVal: int32, strVal: string }), toIntOrString),
-  json,
-  fieldsV1: json,
-};
-
-/** Converts a time. Upstream encodes Go's zero time as an empty message and reads only whole seconds. */
-function toTime({ seconds }: { seconds?: number }): string | null {
-  return seconds === undefined ? null : `${wholeSeconds(seconds)}Z`;
-}
-
-function toMicroTime({ seconds, nanos = 0 }: { seconds?: number; nanos?: number }): string | null {
-  if (seconds === undefined) return null;
-  const micros = String(Math.trunc(nanos / 1000)).padStart(6, "0");
-  return `${wholeSeconds(seconds)}.${micros}Z`;
-}
-
-function wholeSeconds(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace(".000Z", "");
-}
-
-function toIntOrString(fields: { type?: number; intVal?: number; strVal?: string }): string | number {
-  const { type = 0, intVal = 0, strVal = "" } = fields;
-  if (type === 0) return intVal;
-  if (type === 1) return strVal;
-  throw new DecodeError("impossible IntOrString.Type");
-}
-
-/** Parses free-form JSON and checks its depth, because JSON.stringify would overflow the stack. */
-function toJson({ raw }: { raw?: string }): unknown {
-  const value: unknown = raw ? JSON.parse(raw) : null;
-  assertDepth(value);
-  return value;
-}
+import { scalarValues } from "./scalar-values.ts";
 
 const compiledSchemas = new WeakMap<Schema, Map<string, Message>>();
 
-/** Protobuf message of a definition, compiled on first use with everything it contains: no definition contains itself. */
+/** Protobuf message of a definition, compiled on first use with everything it contains. */
 export function messageNamed(schema: Schema, definition: string): Message {
   const compiled = compiledSchemas.get(schema) ?? new Map<string, Message>();
   compiledSchemas.set(schema, compiled);
   let message = compiled.get(definition);
   if (!message) {
-    message = compileMessage(schema, definition, schema.definition(definition).fields);
+    const fields: Field[] = [];
+    message = fields;
+    // Before its fields, because the message may contain itself.
     compiled.set(definition, message);
+    compileFields(schema, definition, { types: schema.definition(definition).fields, message: fields });
   }
   return message;
 }
 
-/** Compiles a message. Types are those of the definition, or of the one that the message is inlined in. */
-function compileMessage(schema: Schema, name: string, types: Readonly<Record<string, string>>): Message {
+/** Adds the fields to a message. Types are those of the definition, or of the one that the message is inlined in. */
+function compileFields(
+  schema: Schema,
+  name: string,
+  { types, message }: { types: Readonly<Record<string, string>>; message: Field[] },
+): Message {
   const numbers = schema.fieldNumbers(name);
   if (!numbers) throw new Error(`no protobuf field numbers for ${name}`);
-  const message: Field[] = [];
   for (const [field, number] of numbers) {
     if (field.startsWith("...")) {
-      message[number] = inlined(field, compileMessage(schema, field.slice(3), types));
+      message[number] = inlined(field, compileFields(schema, field.slice(3), { types, message: [] }));
     } else {
       const type = types[field];
       if (!type) throw new Error(`${name} has a number for ${field}, which the schema does not have`);
-      message[number] = compileField(schema, field, parseType(type));
+      message[number] =
+        unionField(name, field, (definition) => messageNamed(schema, definition)) ??
+        compileField(schema, field, parseType(type));
     }
   }
   return message;
@@ -146,9 +105,14 @@ const envelope: Message = [
 
 /**
  * Converts an application/vnd.kubernetes.protobuf body to JSON. Unlike JSON from Go, the result contains empty values.
- * Throws 400.
+ * Throws 400, and 415 for custom resources.
  */
 export function protobufToJson(schema: Schema, body: Buffer): JsonObject {
+  // Custom resources have no protobuf form.
+  if (schema.decode)
+    throw unsupportedMediaType(
+      "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml",
+    );
   const unrecognized = "the object provided is unrecognized";
   if (!body.subarray(0, prefix.length).equals(prefix)) {
     throw badRequest(
@@ -168,11 +132,6 @@ export function protobufToJson(schema: Schema, body: Buffer): JsonObject {
   const definition = [definitionName({ group, version, kind }), `meta.v1.${kind}`].find(
     (name) => schema.has(name) && schema.fieldNumbers(name) !== undefined,
   );
-  // Custom resources and their definitions have no protobuf form here. Every kind has a list.
-  if (!definition && schema.has(`${definitionName({ group, version, kind })}List`))
-    throw unsupportedMediaType(
-      "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml",
-    );
   // The name of a kind without a message is enough: the caller rejects an unexpected kind.
   if (!definition || !raw) return target;
   const failure = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
@@ -186,7 +145,7 @@ function readWhole(
   { target, failure }: { target: JsonObject; failure: string },
 ): JsonObject {
   try {
-    return readFields(new BinaryReader(bytes), message, { end: bytes.length, target });
+    return readFields(new MessageReader(bytes), message, { end: bytes.length, target });
   } catch (error) {
     throw badRequest(`${failure}: ${error instanceof Error ? error.message : String(error)}`);
   }
