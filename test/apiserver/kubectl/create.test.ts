@@ -219,8 +219,9 @@ describeKubectl("kubectl create", (cluster, tool) => {
   });
 
   test("unknown kinds are reported", async () => {
-    expect(await cluster.fails("create job x --image=x")).toContain(
-      "the server could not find the requested resource",
+    const input = JSON.stringify({ apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "x" } });
+    expect(await cluster.fails("create -f -", { input })).toContain(
+      'no matches for kind "Gadget" in version "example.com/v1"',
     );
   });
 });

@@ -68,6 +68,7 @@ describeKubectl("kubectl explain and discovery", (cluster) => {
 
   test("api-versions", async () => {
     expect((await cluster.ok("api-versions")).trim().split("\n")).toEqual([
+      "admissionregistration.k8s.io/v1",
       "apiextensions.k8s.io/v1",
       "apps/v1",
       "authentication.k8s.io/v1",
