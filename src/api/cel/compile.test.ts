@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { compile, evaluate } from "./compile.ts";
 import { baseEnvironment } from "./environment-base.ts";
 import { formatString } from "./library/format-string.ts";
-import { formatType } from "./type.ts";
+import { dynType, formatType } from "./type.ts";
 import { list, type Value } from "./values.ts";
 
 /** Result of an expression without variables: the value as `%s` formats it, or the error. */
@@ -180,4 +180,11 @@ test("ends an evaluation at the cost limit", () => {
   if ("errors" in compiled) throw new Error(compiled.errors);
   const message = "operation cancelled: actual cost limit exceeded";
   expect(evaluate(compiled.program, {}, 5)).toEqual({ error: message, cost: 6 });
+});
+
+test("a variable can be null", () => {
+  const compiled = compile("x == null", { ...baseEnvironment, variables: new Map([["x", dynType]]) });
+  if ("errors" in compiled) throw new Error(compiled.errors);
+  expect(evaluate(compiled.program, { x: null })).toMatchObject({ value: true });
+  expect(evaluate(compiled.program, {})).toMatchObject({ error: "no such attribute(s): x" });
 });

@@ -100,7 +100,10 @@ export function planExpression(root: Expr, checked: Checked, structs?: StructPro
       if (!hidesItems && name === expr.iterVar) return (frame) => at(frame).item;
       if (!hidesItems && name === expr.iterVar2) return (frame) => at(frame).item2;
     }
-    return (frame) => frame.variable(name) ?? new CelError(`no such attribute(s): ${name}`);
+    return (frame) => {
+      const value = frame.variable(name);
+      return value === undefined ? new CelError(`no such attribute(s): ${name}`) : value;
+    };
   }
 
   function planSelect(expr: SelectExpr): Plan {
