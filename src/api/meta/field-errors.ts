@@ -82,6 +82,14 @@ export class FieldErrors {
     this.add(field, (path) => tooMany(path, actual, max));
   }
 
+  internal(field: string, detail: string): void {
+    this.add(field, (path) => ({
+      type: "InternalError",
+      field: path,
+      message: `Internal error: ${detail}`,
+    }));
+  }
+
   /** Adds an `Invalid value` error for each problem. A missing value is shown as an empty string. */
   problems(field: string, value: unknown, problems: readonly string[]): void {
     for (const problem of problems) this.invalid(field, value ?? "", problem);

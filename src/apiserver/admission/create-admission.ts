@@ -27,6 +27,7 @@ export function createAdmission(deps: AdmissionDeps): AdmissionChain {
     kinds,
     clock,
     strategyContext,
+    authorize: deps.escalation.authorize,
     logger: deps.logger.component("admission"),
     metrics: createWebhookMetrics(deps.metrics),
     ...deps.webhooks,

@@ -187,6 +187,84 @@ describe("validating webhooks", () => {
   });
 });
 
+describe("match conditions", () => {
+  const conditions = (...expressions: string[]) => ({
+    matchConditions: expressions.map((expression, i) => ({ name: `c${i}`, expression })),
+  });
+
+  test.each(["Mutating", "Validating"] as const)("select the requests of a %s webhook", async (type) => {
+    await configure(type, {
+      path: "/deny",
+      ...conditions("request.operation == 'CREATE'", "object.data.check == 'yes'"),
+      failurePolicy: "Ignore",
+    });
+    const statuses = [];
+    for (const data of [{ check: "yes" }, { check: "no" }, { other: "" }])
+      statuses.push((await create(configMap({ data }))).status);
+    expect(statuses).toEqual([418, 201, 201]);
+  });
+
+  test("that fail reject the request, unless failures are ignored", async () => {
+    await configure("Validating", { path: "/allow", ...conditions("object.data.check == 'yes'") });
+    const rejected = await create(configMap({ metadata: { name: "unchecked" } }));
+    expect(rejected.status).toBe(403);
+    expect(rejected.json<{ message: string }>().message).toBe(
+      `configmaps "unchecked" is forbidden: expression 'object.data.check == 'yes'' resulted in error: no such key: data`,
+    );
+    await server.json("DELETE", `${registration}/validatingwebhookconfigurations`);
+    const ignoring = { path: "/deny", ...conditions("object.data.check == 'yes'"), failurePolicy: "Ignore" };
+    await configure("Validating", ignoring);
+    expect((await create()).status).toBe(201);
+    expect(hooks.requests).toEqual([]);
+  });
+
+  test("can check what the user may do", async () => {
+    const of = (account: string) =>
+      `authorizer.serviceAccount('default', '${account}').group('').resource('configmaps').namespace('default').check('get').allowed()`;
+    const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
+    const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    await server.json("POST", `${rbac}/roles`, { metadata: { name: "reader" }, rules });
+    await server.json("POST", `${rbac}/rolebindings`, {
+      metadata: { name: "reader" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "reader" },
+      subjects: [{ kind: "ServiceAccount", name: "reader", namespace: "default" }],
+    });
+    await configure("Validating", { path: "/deny", ...conditions(of("other")) });
+    expect((await create()).status).toBe(201);
+    await configure("Validating", { path: "/deny", ...conditions(of("reader")) });
+    expect((await create()).status).toBe(418);
+  });
+
+  test("apply after an update of the configuration", async () => {
+    const created = await configure("Validating", { path: "/deny", ...conditions("false") });
+    expect((await create()).status).toBe(201);
+    const [webhook] = (created as unknown as { webhooks: object[] }).webhooks;
+    const path = `${registration}/validatingwebhookconfigurations/${created.metadata.name}`;
+    const invalid = await server.call("PUT", path, {
+      body: { ...created, webhooks: [{ ...webhook, ...conditions("object.") }] },
+    });
+    expect(invalid.status).toBe(422);
+    await server.json("PUT", path, { ...created, webhooks: [{ ...webhook, ...conditions("true") }] });
+    expect((await create()).status).toBe(418);
+  });
+
+  test("are counted under upstream's names", async () => {
+    const name = "counted.example.com";
+    await configure("Validating", { path: "/deny", name, ...conditions("object.x == 1", "false") });
+    await create();
+    const metrics = (await server.call("GET", "/metrics")).text;
+    const values = (suffix: string) =>
+      metrics.split("\n").filter((line) => line.includes(`match_condition_${suffix}`) && line.includes(name));
+    expect(values("evaluation_errors_total")).toEqual([
+      `apiserver_admission_match_condition_evaluation_errors_total{name="${name}",kind="webhook",type="validating",operation="CREATE"} 1`,
+    ]);
+    expect(values("exclusions_total")).toEqual([
+      `apiserver_admission_match_condition_exclusions_total{name="${name}",kind="webhook",type="validate",operation="CREATE"} 1`,
+    ]);
+    expect(values("evaluation_seconds_count")).toHaveLength(1);
+  });
+});
+
 describe("mutating webhooks", () => {
   test("change the object, and do not own what they set", async () => {
     await configure("Mutating", { path: "/label" });

@@ -41,7 +41,7 @@ export function reviewVersionOf(accepted: readonly string[]): ReviewVersion | un
   return accepted.find((version): version is ReviewVersion => version === "v1" || version === "v1beta1");
 }
 
-export function createReview(version: ReviewVersion, request: ReviewRequest): object {
+export function createReview(version: ReviewVersion, request: ReviewRequest) {
   const { subresource, name, namespace, user, options } = request;
   return {
     kind: "AdmissionReview",

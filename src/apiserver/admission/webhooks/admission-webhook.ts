@@ -1,3 +1,9 @@
+import { loadConditionEngine } from "../../../api/kinds/admissionregistration/conditions/condition-engine.ts";
+import type {
+  CompiledCondition,
+  ConditionInput,
+  MatchResult,
+} from "../../../api/kinds/admissionregistration/conditions/match-conditions.ts";
 import type {
   Webhook,
   WebhookConfiguration,
@@ -16,6 +22,8 @@ export interface AdmissionWebhook {
   readonly id: string;
   readonly namespaceSelector: LabelSelector;
   readonly objectSelector: LabelSelector;
+  /** Evaluates the match conditions. Undefined if there are none. */
+  readonly match: ((input: ConditionInput) => Promise<MatchResult>) | undefined;
 }
 
 /** Returns all webhooks of a kind of configuration, ordered by the names of the configurations as upstream. */
@@ -23,11 +31,20 @@ export type WebhookSource = () => readonly AdmissionWebhook[];
 
 export function createWebhookSource(configurations: Lister<WebhookConfiguration>): WebhookSource {
   let known: readonly AdmissionWebhook[] | undefined;
+  /** By version of the configuration, so that a change of another one does not compile its conditions again. */
+  let parsed: ReadonlyMap<string, readonly AdmissionWebhook[]> = new Map();
   configurations.onChange(() => {
     known = undefined;
   });
   return () => {
-    known ??= [...configurations.all()].sort(byName).flatMap(webhooksOf);
+    if (known) return known;
+    const current = [...configurations.all()].sort(byName).map((configuration) => {
+      const { uid, resourceVersion } = configuration.metadata;
+      const version = `${uid}/${resourceVersion}`;
+      return [version, parsed.get(version) ?? webhooksOf(configuration)] as const;
+    });
+    parsed = new Map(current);
+    known = current.flatMap(([, webhooks]) => webhooks);
     return known;
   };
 }
@@ -49,8 +66,20 @@ function webhooksOf({ metadata, webhooks = [] }: WebhookConfiguration): Admissio
       id: `${configuration}/${webhook.name}/${use}`,
       namespaceSelector: labelSelectorOf(webhook.namespaceSelector) ?? [],
       objectSelector: labelSelectorOf(webhook.objectSelector) ?? [],
+      match: matcherOf(webhook),
     };
   });
+}
+
+/** Conditions are compiled on the first request that the webhook's rules and selectors match. */
+function matcherOf({ matchConditions = [] }: Webhook): AdmissionWebhook["match"] {
+  if (matchConditions.length === 0) return undefined;
+  let compiled: readonly CompiledCondition[] | undefined;
+  return async (input) => {
+    const { compileCondition, evaluateConditions } = await loadConditionEngine();
+    compiled ??= matchConditions.map(({ expression }) => compileCondition(expression));
+    return evaluateConditions(compiled, input);
+  };
 }
 
 /** What rules are compared with. `namespace` is the name of the object for a request about a namespace itself. */

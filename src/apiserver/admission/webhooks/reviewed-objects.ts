@@ -41,7 +41,7 @@ const serverFields = ["uid", "creationTimestamp"] as const;
 export function withoutServerMetadata(object: KubeObject, hasGeneratedName: boolean): KubeObject {
   const { uid: _uid, creationTimestamp: _time, ...metadata } = object.metadata;
   if (hasGeneratedName) delete metadata.name;
-  return { ...object, metadata: { ...metadata, creationTimestamp: null as unknown as string } };
+  return { ...object, metadata };
 }
 
 /** Replaces the content of an object in place, and keeps metadata that webhooks must not change. */

@@ -9,10 +9,18 @@ export type CallOutcome =
 
 /** Counts calls of admission webhooks under upstream's names. */
 export interface WebhookMetrics {
-  observe(
-    call: { readonly name: string; readonly type: "admit" | "validating"; readonly operation: Operation },
-    facts: { readonly seconds: number; readonly outcome: CallOutcome },
+  observe(call: Call, facts: { readonly seconds: number; readonly outcome: CallOutcome }): void;
+  /** Observes an evaluation of match conditions. `seconds` is undefined if all are met: as upstream, only others are timed. */
+  observeMatch(
+    call: Call,
+    facts: { readonly seconds: number | undefined; readonly errors: number; readonly isExcluded: boolean },
   ): void;
+}
+
+interface Call {
+  readonly name: string;
+  readonly type: "admit" | "validating";
+  readonly operation: Operation;
 }
 
 const prefix = "apiserver_admission_webhook_";
@@ -33,6 +41,20 @@ const failedOpen = {
   name: `${prefix}fail_open_count`,
   help: "Calls of admission webhooks that failed and were ignored",
 };
+const matchPrefix = "apiserver_admission_match_condition_";
+const matchErrors = {
+  name: `${matchPrefix}evaluation_errors_total`,
+  help: "Match conditions of admission webhooks that failed, by name, type and operation",
+};
+const matchExclusions = {
+  name: `${matchPrefix}exclusions_total`,
+  help: "Admission webhooks that were not called because of their match conditions",
+};
+const matchDuration = {
+  name: `${matchPrefix}evaluation_seconds`,
+  help: "Duration of evaluations of match conditions that were not all met",
+  buckets: [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
+};
 /** As upstream, codes above it are counted as this one, which limits the number of series. */
 const maxCode = 600;
 
@@ -51,6 +73,15 @@ export function createWebhookMetrics(metrics: Metrics): WebhookMetrics {
         metrics.counter(rejections, labels).add();
       }
       if (outcome.kind === "failed" && outcome.ignored) metrics.counter(failedOpen, { name, type }).add();
+    },
+
+    observeMatch({ name, type, operation }, { seconds, errors, isExcluded }) {
+      const labels = { name, kind: "webhook", type, operation: operation.toUpperCase() };
+      if (errors > 0) metrics.counter(matchErrors, labels).add(errors);
+      // As upstream, exclusions have another name for the type.
+      const exclusion = { ...labels, type: type === "validating" ? "validate" : type };
+      if (isExcluded) metrics.counter(matchExclusions, exclusion).add();
+      if (seconds !== undefined) metrics.histogram(matchDuration, labels).observe(seconds);
     },
   };
 }

@@ -25,6 +25,7 @@ import {
   type WebhookSource,
 } from "./admission-webhook.ts";
 import { type CallDeps, callWebhook } from "./call-webhook.ts";
+import { type MatchDeps, matchesConditions } from "./match-request.ts";
 import {
   convertVersion,
   present,
@@ -33,16 +34,17 @@ import {
   withoutServerMetadata,
 } from "./reviewed-objects.ts";
 
-interface WebhookPluginDeps extends CallDeps {
+interface WebhookPluginDeps extends CallDeps, MatchDeps {
   readonly objectStore: ObjectStore;
   readonly kinds: KindRegistry;
   strategyContext(): StrategyContext;
 }
 
-/** A webhook that a request has to pass, and the version in which it is called. */
+/** A webhook that a request has to pass, the version in which it is called, and what it is sent. */
 interface Invocation {
   readonly hook: AdmissionWebhook;
   readonly version: KindDefinition;
+  readonly review: Omit<ReviewRequest, "uid">;
 }
 
 /** MutatingAdmissionWebhook and ValidatingAdmissionWebhook. */
@@ -67,6 +69,7 @@ export function createWebhookPlugins(deps: WebhookPluginDeps): {
   async function invocationOf(
     hook: AdmissionWebhook,
     request: AdmissionRequest,
+    type: "admit" | "validating",
   ): Promise<Invocation | undefined> {
     const { operation, ref, subresource, object, current } = request;
     const { resource } = ref;
@@ -80,7 +83,10 @@ export function createWebhookPlugins(deps: WebhookPluginDeps): {
     const hasNamespace = namespace !== "" && hook.namespaceSelector.length > 0;
     if (hasNamespace && !matchesLabels(hook.namespaceSelector, await namespaceLabels(request)))
       return undefined;
-    return { hook, version };
+    const review = await reviewOf(request, version, type);
+    return (await matchesConditions(deps, hook, request, review, type))
+      ? { hook, version, review }
+      : undefined;
   }
 
   function definitionOf({ ref }: AdmissionRequest): KindDefinition | undefined {
@@ -89,12 +95,12 @@ export function createWebhookPlugins(deps: WebhookPluginDeps): {
 
   async function reviewOf(
     request: AdmissionRequest,
-    { version }: Invocation,
-    phase: "mutate" | "validate",
+    version: KindDefinition,
+    type: "admit" | "validating",
   ): Promise<Omit<ReviewRequest, "uid">> {
     const { ref, subresource, object, current, operation, user, dryRun, options } = request;
     const own = definitionOf(request) ?? version;
-    const isNew = phase === "mutate" && operation === "create" && subresource === "";
+    const isNew = type === "admit" && operation === "create" && subresource === "";
     const shown = (value: KubeObject | undefined) =>
       value && isOfKind(request) ? convertVersion(present(value, own), own, version) : value;
     const seen = object && isNew ? withoutServerMetadata(object, request.hasGeneratedName ?? false) : object;
@@ -119,8 +125,8 @@ export function createWebhookPlugins(deps: WebhookPluginDeps): {
   /** Applies the patch of a webhook. Returns whether it changed the object. */
   async function applyReviewPatch(
     request: AdmissionRequest,
-    { hook, version }: Invocation,
-    { patch, shown }: { patch: unknown; shown: object | undefined },
+    { hook, version, review: { object: shown } }: Invocation,
+    patch: unknown,
   ): Promise<boolean> {
     const { object } = request;
     if (!Array.isArray(patch) || patch.length === 0) return false;
@@ -156,12 +162,11 @@ export function createWebhookPlugins(deps: WebhookPluginDeps): {
     };
     if (round === 1 && webhooks.output !== json()) requireAgain();
     for (const hook of mutatingSource()) {
-      const invocation = await invocationOf(hook, request);
+      const invocation = await invocationOf(hook, request, "admit");
       if (!invocation || (round === 1 && !webhooks.again.has(hook.id))) continue;
-      const review = await reviewOf(request, invocation, "mutate");
       const before = json();
-      const patch = await callWebhook(deps, hook, request, review, "admit");
-      await applyReviewPatch(request, invocation, { patch, shown: review.object });
+      const patch = await callWebhook(deps, hook, request, invocation.review, "admit");
+      await applyReviewPatch(request, invocation, patch);
       if (json() !== before) {
         requireAgain();
         require();
@@ -174,14 +179,12 @@ export function createWebhookPlugins(deps: WebhookPluginDeps): {
   async function validate(request: AdmissionRequest): Promise<void> {
     const invocations: Invocation[] = [];
     for (const hook of validatingSource()) {
-      const invocation = await invocationOf(hook, request);
+      const invocation = await invocationOf(hook, request, "validating");
       if (invocation) invocations.push(invocation);
     }
-    const reviews = await Promise.all(invocations.map((found) => reviewOf(request, found, "validate")));
-    const calls = invocations.flatMap(({ hook }, i) => {
-      const review = reviews[i];
-      return review ? [callWebhook(deps, hook, request, review, "validating")] : [];
-    });
+    const calls = invocations.map(({ hook, review }) =>
+      callWebhook(deps, hook, request, review, "validating"),
+    );
     const results = await Promise.allSettled(calls);
     const failed = results.find((result) => result.status === "rejected");
     if (failed) throw failed.reason;

@@ -2,6 +2,7 @@ import { isEqual } from "../../../meta/is-equal.ts";
 import { ageColumn, column, nameColumn } from "../../columns.ts";
 import { defineKind, type KindDefinition } from "../../kind-definition.ts";
 import { raiseGeneration, type Strategy, startGeneration } from "../../strategy.ts";
+import { loadConditionEngine } from "../conditions/condition-engine.ts";
 import { validateWebhooks } from "./validate-webhooks.ts";
 import type { Webhook, WebhookConfiguration } from "./webhook.ts";
 
@@ -13,6 +14,9 @@ export function defineWebhookConfiguration<T extends WebhookConfiguration>(resou
   const isMutating = resource.kind.startsWith("Mutating");
   const strategy: Strategy<T> = {
     allowUnconditionalUpdate: false,
+    async load({ webhooks = [] }) {
+      if (webhooks.some(({ matchConditions }) => matchConditions?.length)) await loadConditionEngine();
+    },
     applyDefaults({ webhooks }) {
       for (const webhook of webhooks ?? []) applyDefaults(webhook, isMutating);
     },

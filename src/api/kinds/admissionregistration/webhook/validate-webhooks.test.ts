@@ -1,6 +1,11 @@
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { loadConditionEngine } from "../conditions/condition-engine.ts";
 import { validateWebhooks } from "./validate-webhooks.ts";
 import type { Webhook } from "./webhook.ts";
+
+beforeAll(async () => {
+  await loadConditionEngine();
+});
 
 const rule = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] };
 function webhook(parts: object = {}): Webhook {
@@ -50,8 +55,34 @@ test.each<[Webhook, string]>([
   ],
   [webhook({ admissionReviewVersions: ["v2"] }), "must include at least one of v1, v1beta1"],
   [
-    webhook({ matchConditions: [{ name: "a", expression: "true" }] }),
-    "webhooks[0].matchConditions: Forbidden",
+    webhook({ matchConditions: [{ name: "a" }] }),
+    "webhooks[0].matchConditions[0].expression: Required value",
+  ],
+  [
+    webhook({ matchConditions: [{ expression: "true" }] }),
+    "webhooks[0].matchConditions[0].name: Required value",
+  ],
+  [
+    webhook({ matchConditions: [{ name: "a b", expression: "true" }] }),
+    'webhooks[0].matchConditions[0].name: Invalid value: "a b": name part must consist of',
+  ],
+  [
+    webhook({ matchConditions: ["true", "false"].map((expression) => ({ name: "a", expression })) }),
+    'webhooks[0].matchConditions[1].name: Duplicate value: "a"',
+  ],
+  [
+    webhook({ matchConditions: [{ name: "a", expression: " request.object " }] }),
+    "webhooks[0].matchConditions[0].expression: Invalid value: \"request.object\": compilation failed: ERROR: <input>:1:8: undefined field 'object'",
+  ],
+  [
+    webhook({ matchConditions: [{ name: "a", expression: "object" }] }),
+    'webhooks[0].matchConditions[0].expression: Invalid value: "object": must evaluate to bool but got dyn',
+  ],
+  [
+    webhook({
+      matchConditions: Array.from({ length: 65 }, (_, i) => ({ name: `c${i}`, expression: "true" })),
+    }),
+    "webhooks[0].matchConditions: Too many: 65: must have at most 64 items",
   ],
   [withRule({ operations: ["*", "CREATE"] }), "if '*' is present, must not specify other operations"],
   [withRule({ apiGroups: [] }), "webhooks[0].rules[0].apiGroups: Required value"],
@@ -80,4 +111,12 @@ test("names are unique", () => {
 test("an update may keep what was stored before it was invalid", () => {
   const stored = [webhook({ sideEffects: "Some", admissionReviewVersions: ["v2"] })];
   expect(messages(stored, stored)).toEqual([]);
+});
+
+test("match conditions are validated again when one of them changes", () => {
+  const invalid = { name: "a", expression: "invalid" };
+  const stored = [webhook({ matchConditions: [invalid] })];
+  expect(messages(stored, stored)).toEqual([]);
+  const changed = [webhook({ matchConditions: [invalid, { name: "b", expression: "true" }] })];
+  expect(messages(changed, stored)).toEqual([expect.stringContaining("undeclared reference to 'invalid'")]);
 });

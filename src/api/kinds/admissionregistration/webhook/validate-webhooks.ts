@@ -1,9 +1,11 @@
 import type * as k8s from "@kubernetes/client-node";
 import { type FieldError, FieldErrors } from "../../../meta/field-errors.ts";
+import { isEqual } from "../../../meta/is-equal.ts";
 import { dns1035LabelProblems, dnsSubdomainProblems } from "../../../meta/names.ts";
 import type { Wire } from "../../../meta/objects.ts";
 import { validateLabelSelector } from "../../../meta/validate-metadata.ts";
 import { validateWebhookService, validateWebhookUrl } from "../../../meta/validate-webhook.ts";
+import { validateConditions } from "../conditions/validate-conditions.ts";
 import type { Webhook } from "./webhook.ts";
 
 type Rule = Wire<k8s.V1RuleWithOperations>;
@@ -23,7 +25,7 @@ export function validateWebhooks(
   current: readonly Webhook[] | undefined,
 ): FieldError[] {
   const at = new FieldErrors("");
-  const rules = rulesFor(current ?? []);
+  const rules = rulesFor(webhooks, current ?? []);
   const names = new Set<string>();
   at.each("webhooks", webhooks, (webhook, atWebhook) => {
     validateWebhook(webhook, rules, atWebhook);
@@ -40,9 +42,11 @@ interface EnforcedRules {
   readonly recognizedReviewVersion: boolean;
   readonly uniqueNames: boolean;
   readonly labelValues: boolean;
+  /** False for an update that changes no condition. */
+  readonly matchConditions: boolean;
 }
 
-function rulesFor(current: readonly Webhook[]): EnforcedRules {
+function rulesFor(next: readonly Webhook[], current: readonly Webhook[]): EnforcedRules {
   const isWithout = current.every(({ sideEffects }) => withoutSideEffects.includes(sideEffects));
   const recognizes = ({ admissionReviewVersions: versions }: Webhook) =>
     versions.length === 0 || versions.some((version) => reviewVersions.includes(version));
@@ -56,8 +60,11 @@ function rulesFor(current: readonly Webhook[]): EnforcedRules {
     recognizedReviewVersion: current.every(recognizes),
     uniqueNames: new Set(current.map(({ name }) => name)).size === current.length,
     labelValues: selectors.errors.length === 0,
+    matchConditions: !isEqual(next.map(conditionsOf), current.map(conditionsOf)),
   };
 }
+
+const conditionsOf = ({ matchConditions = [] }: Webhook) => matchConditions;
 
 function validateWebhook(webhook: Webhook, rules: EnforcedRules, at: FieldErrors): void {
   validateName(webhook.name ?? "", at);
@@ -80,8 +87,7 @@ function validateWebhook(webhook: Webhook, rules: EnforcedRules, at: FieldErrors
     at.required("clientConfig", "exactly one of url or service is required");
   else if (url !== undefined) validateWebhookUrl(url, at.child("clientConfig"));
   else if (service) validateWebhookService(service, at.child("clientConfig.service"));
-  if (webhook.matchConditions?.length)
-    at.forbidden("matchConditions", "match conditions are not supported by this server");
+  if (rules.matchConditions) validateConditions(webhook.matchConditions, at);
 }
 
 /** Names have at least three segments: `validate.example.com`. */
