@@ -81,6 +81,7 @@ function openUserspace(): ProxyBackend {
     exposedAddresses: [],
     podSubnets: [`${gateway}/24`],
     serviceSubnet: "10.96.0.0/16",
+    addressRecord: join(tmpdir(), `kindling-bench-${process.pid}.json`),
     relayProgram: resolve("dist/relay-process.js"),
     logger: silentLogger,
   });

@@ -12,6 +12,8 @@ export interface BackendOptions extends Omit<NftablesOptions, "serviceSubnet"> {
   readonly nodeAddresses: readonly string[];
   /** Subnet of the pods behind `podInterface`. */
   readonly podSubnet?: string;
+  /** File in which the userspace backend records the addresses that it adds. */
+  readonly addressRecord: string;
   /** Range of cluster IPs. */
   readonly serviceSubnet: string;
 }
@@ -38,6 +40,7 @@ export async function chooseBackend(
       exposedAddresses,
       podSubnets: podSubnet === undefined ? undefined : [podSubnet],
       serviceSubnet,
+      addressRecord: options.addressRecord,
       logger,
     });
     const why = problem ? `nftables cannot be used (${problem})` : "it was requested";

@@ -13,6 +13,8 @@ export function dataDirPaths(dataDir: string) {
     pki: join(dataDir, "pki"),
     store: join(dataDir, "store"),
     nodes: join(dataDir, "nodes"),
+    /** Addresses that the service proxy added to an interface. */
+    serviceAddresses: join(dataDir, "service-addresses.json"),
     /** Volumes of the local provisioner. */
     volumes: join(dataDir, "volumes"),
     monitor: join(dataDir, "monitor"),

@@ -10,6 +10,7 @@ import type { BackendChoice } from "../../proxy/choose-backend.ts";
 import type { ProxyBackend } from "../../proxy/model/backend.ts";
 import type { ProxyOptions } from "../../proxy/proxy.ts";
 import type { PodLinkFacts } from "../../runtime/networks/network.ts";
+import { dataDirPaths } from "../data-dir/data-dir-files.ts";
 import { serviceTable } from "../host/service-rules.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { type NetworkPolicies, startNetworkPolicies } from "./network-policies.ts";
@@ -67,6 +68,7 @@ export async function startServiceProxy(options: StartOptions): Promise<ClusterP
     podInterface: link?.interface,
     gateway: link?.gateway,
     podSubnet: link?.subnet,
+    addressRecord: dataDirPaths(options.dataDir).serviceAddresses,
     exposedAddresses,
     nodePortAddresses,
     nodeAddresses: (status?.addresses ?? []).flatMap(({ type, address }) =>

@@ -31,6 +31,11 @@ test("serves other machines at exposed addresses and external IPs only", () => {
   expect(served.map(([key]) => key)).toEqual(["TCP 192.0.2.77 80", "TCP 192.0.2.1 30080"]);
 });
 
+test("plans IPv6 addresses in the canonical form", () => {
+  const port = makePort(["fd77::2"], { clusterIP: "fd96::7", externalIPs: ["2001:DB8:0::1"] });
+  expect([...plan(port).addresses]).toEqual(["fd96::7", "2001:db8::1"]);
+});
+
 test("serves all clients if the subnets of pods are not known", () => {
   const exposure = { nodePortAddresses: [], exposedAddresses: [], podSubnets: undefined };
   const { listeners } = planListeners(new Map([["default/web", [makePort(["10.0.0.2"])]]]), exposure);

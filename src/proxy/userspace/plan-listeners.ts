@@ -1,3 +1,4 @@
+import { canonicalIPv6 } from "../../api/meta/validate-ip.ts";
 import type { ProxyState } from "../model/backend.ts";
 import type { ServicePort } from "../model/service-port.ts";
 import { listenerKey, type RelayListener } from "./relay-message.ts";
@@ -28,7 +29,9 @@ export function planListeners(state: ProxyState, exposure: Exposure): UserspaceP
   const listeners = new Map<string, RelayListener>();
   for (const ports of state.values())
     for (const port of ports) {
-      for (const { host, number, policy, clients, sourceRanges } of frontendsOf(port, exposure)) {
+      for (const { number, policy, clients, sourceRanges, ...frontend } of frontendsOf(port, exposure)) {
+        // As `ip` prints it.
+        const host = port.family === "IPv6" ? canonicalIPv6(frontend.host) : frontend.host;
         if (number !== port.nodePort && !own.has(host)) addresses.add(host);
         const endpoints = policy === "Local" ? port.endpoints.local : port.endpoints.cluster;
         if (port.protocol === "SCTP" || endpoints.length === 0) continue;

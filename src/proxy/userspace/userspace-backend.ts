@@ -1,15 +1,23 @@
-import { createRangeCheck } from "../../lib/ip-ranges.ts";
+import { rm } from "node:fs/promises";
 import type { Logger } from "../../lib/logger.ts";
-import { tryRunProgram } from "../../lib/process/run-program.ts";
 import type { ProxyBackend, ProxyState } from "../model/backend.ts";
 import { diffPlans, type Exposure, planListeners, type UserspacePlan } from "./plan-listeners.ts";
 import { type RelayClient, startRelay } from "./relay-client.ts";
+import {
+  changeAddresses,
+  findLeftAddresses,
+  readAddresses,
+  readAddressRecord,
+  writeAddressRecord,
+} from "./service-addresses.ts";
 
 export interface UserspaceOptions extends Exposure {
   /** Interface that gets the addresses of services: that of the pods, or `lo`. */
   readonly interface: string;
   /** Range of cluster IPs. On `lo`, addresses in it that an earlier process left are removed. */
   readonly serviceSubnet: string;
+  /** File with the addresses that were added, so that they are found after a kill. */
+  readonly addressRecord: string;
   readonly relayProgram?: string;
   readonly logger: Logger;
 }
@@ -21,9 +29,11 @@ const empty: UserspacePlan = { addresses: new Set(), listeners: new Map() };
  * endpoints. Needs iproute2 only.
  */
 export function createUserspaceBackend(options: UserspaceOptions): ProxyBackend {
-  const { logger } = options;
+  const { logger, serviceSubnet, addressRecord } = options;
   const device = options.interface;
   let applied = empty;
+  /** Addresses of the interface that are not the proxy's: they are served, but never removed. */
+  let otherAddresses: ReadonlySet<string> = new Set();
   let relay: RelayClient | undefined;
 
   async function startedRelay(): Promise<RelayClient> {
@@ -49,31 +59,60 @@ export function createUserspaceBackend(options: UserspaceOptions): ProxyBackend 
     }
   }
 
-  async function sync(state: ProxyState, isFirst: boolean): Promise<void> {
-    const before = isFirst ? { ...empty, addresses: await addressesLeft(options) } : applied;
-    const next = planListeners(state, options);
+  async function sync(state: ProxyState, isFull: boolean): Promise<void> {
+    const before = isFull ? { ...applied, addresses: await takeOver() } : applied;
+    const planned = planListeners(state, options);
+    const addresses = new Set([...planned.addresses].filter((address) => !otherAddresses.has(address)));
+    const next = { ...planned, addresses };
     const { addAddresses, removeAddresses, set, close } = diffPlans(before, next);
+    if (addAddresses.length > 0) await record([...before.addresses, ...addAddresses]);
     await changeAddresses(device, "replace", addAddresses);
     await (await startedRelay()).apply({ set, close });
     await changeAddresses(device, "delete", removeAddresses);
+    if (removeAddresses.length > 0) await record(addresses);
     applied = next;
+  }
+
+  async function findLeft() {
+    const [present, recorded] = await Promise.all([
+      readAddresses(device),
+      readAddressRecord(addressRecord, device),
+    ]);
+    const known = new Set([...recorded, ...applied.addresses]);
+    return { present, left: findLeftAddresses({ device, present, recorded: known, serviceSubnet }) };
+  }
+
+  /** Returns the addresses of services that the interface has, which this or an earlier process added. */
+  async function takeOver(): Promise<Set<string>> {
+    const { present, left } = await findLeft();
+    otherAddresses = new Set([...present].filter((address) => !left.has(address)));
+    return left;
+  }
+
+  async function record(addresses: Iterable<string>): Promise<void> {
+    try {
+      await writeAddressRecord(addressRecord, { device, addresses });
+    } catch (error) {
+      // With a full disk services still work.
+      logger.warn("cannot record the addresses of services; after a kill some of them may stay", { error });
+    }
   }
 
   return {
     name: "userspace",
     limitations: ["servers see the address of this node instead of the client's, and SCTP is not served"],
-    sync: (state) => sync(state, applied === empty),
+    sync: (state, changed) => sync(state, changed === undefined || applied === empty),
     async isIntact() {
       if (!relay?.isRunning) return false;
-      const there = await addressesLeft(options);
-      return [...applied.addresses].filter(isServiceAddress(options)).every((address) => there.has(address));
+      const present = await readAddresses(device);
+      return [...applied.addresses].every((address) => present.has(address));
     },
     async remove() {
       await relay?.close();
       relay = undefined;
-      await changeAddresses(device, "delete", [
-        ...new Set([...applied.addresses, ...(await addressesLeft(options))]),
-      ]);
+      const { left } = await findLeft();
+      await changeAddresses(device, "delete", [...new Set([...applied.addresses, ...left])]);
+      await rm(addressRecord, { force: true });
       applied = empty;
     },
     async close() {
@@ -81,40 +120,4 @@ export function createUserspaceBackend(options: UserspaceOptions): ProxyBackend 
       relay = undefined;
     },
   };
-}
-
-/** Single addresses on the interface of the pods are those of services; `lo` may have others. */
-function isServiceAddress({ interface: device, serviceSubnet }: UserspaceOptions) {
-  return device === "lo" ? createRangeCheck([serviceSubnet]) : () => true;
-}
-
-/** Addresses of services on the interface. */
-async function addressesLeft(options: UserspaceOptions): Promise<Set<string>> {
-  // Only the addresses, because output is limited.
-  const script = `ip -oneline address show dev "$1" | awk '{ print $4 }'`;
-  const { exitCode, output } = await tryRunProgram("sh", ["-c", script, "sh", options.interface], {
-    timeoutMs: 10_000,
-  });
-  if (exitCode !== 0) return new Set();
-  const addresses = output.split("\n").flatMap((line) => /^(\S+)\/(?:32|128)$/.exec(line)?.[1] ?? []);
-  return new Set(addresses.filter(isServiceAddress(options)));
-}
-
-async function changeAddresses(
-  device: string,
-  verb: "replace" | "delete",
-  addresses: readonly string[],
-): Promise<void> {
-  if (addresses.length === 0) return;
-  const lines = addresses.map((address) =>
-    address.includes(":")
-      ? `address ${verb} ${address}/128 dev ${device}${verb === "replace" ? " nodad" : ""}`
-      : `address ${verb} ${address}/32 dev ${device}`,
-  );
-  const { exitCode, output } = await tryRunProgram("ip", ["-force", "-batch", "-"], {
-    input: `${lines.join("\n")}\n`,
-    timeoutMs: 60_000,
-  });
-  // An address or interface that is already gone need not be deleted.
-  if (exitCode !== 0 && verb === "replace") throw new Error(`ip address ${verb}: ${output.slice(0, 1_000)}`);
 }
