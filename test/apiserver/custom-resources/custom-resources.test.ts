@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CustomResourceDefinition } from "../../../src/api/custom/custom-resource-definition.ts";
+import type { KubeObject } from "../../../src/api/meta/objects.ts";
 import { startTestServer, type TestServer } from "../../support/servers/api-server.ts";
 import {
   cronTab,
@@ -269,6 +270,17 @@ test("an update does not reject values that were invalid before and are unchange
     body: { spec: { a: "longer" } },
   });
   expect(changed.status).toBe(422);
+});
+
+test("OpenAPI v2 has no properties for a kind that preserves unknown fields, so that kubectl accepts all", async () => {
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const versions = [cronTabVersion("v1", { schema, subresources: {}, selectableFields: [] })];
+  await establish(server, cronTabDefinition({ names: { plural: "frees", kind: "Free" }, versions }));
+  const { definitions } = await server.json<{ definitions: object } & KubeObject>("GET", "/openapi/v2");
+  expect(definitions).toHaveProperty(["com.example.stable.v1.Free"], {
+    type: "object",
+    "x-kubernetes-group-version-kind": [{ group: "stable.example.com", version: "v1", kind: "Free" }],
+  });
 });
 
 describe("names", () => {

@@ -83,7 +83,10 @@ export function buildSchemas(
 
   /** Schema of a custom resource with the fields that all objects have. */
   function customSchema(schema: Schema, name: string, custom: JsonSchema): JsonSchema {
-    const { properties, ...rest } = dialect.custom(custom);
+    const kinds = { "x-kubernetes-group-version-kind": [schema.definition(name).kind] };
+    const converted = dialect.custom(custom);
+    if (!converted) return { type: "object", ...kinds };
+    const { properties, ...rest } = converted;
     const meta = { schema: builtInSchema, definition: "meta.v1.ObjectMeta" };
     queue.push(meta);
     const metadata = dialect.describedRef(dialect.refTo(openApiName(meta)));
@@ -101,7 +104,7 @@ export function buildSchemas(
         kind: text(about.kind),
         metadata: { description: standardMetadata, ...metadata },
       },
-      "x-kubernetes-group-version-kind": [schema.definition(name).kind],
+      ...kinds,
     };
   }
 

@@ -21,8 +21,8 @@ export interface Dialect {
   refTo(name: string): JsonSchema;
   /** Returns a reference with a description. */
   describedRef(ref: JsonSchema): JsonSchema;
-  /** Form of the schema of a custom resource in this version. */
-  custom(schema: JsonSchema): JsonSchema;
+  /** Form of the schema of a custom resource in this version. Undefined if it can only be an object with any fields. */
+  custom(schema: JsonSchema): JsonSchema | undefined;
   /** Whether enums are included. */
   readonly enums: boolean;
   /** Schemas of values that are strings or numbers. */

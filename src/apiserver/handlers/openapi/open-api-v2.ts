@@ -10,7 +10,9 @@ import { toV2Schema } from "./to-v2-schema.ts";
 const dialect: Dialect = {
   refTo: (name) => ({ $ref: `#/definitions/${name}` }),
   describedRef: (ref) => ref,
-  custom: toV2Schema,
+  // kubectl rejects fields that are not among the properties, so that a root with unknown fields must have none.
+  custom: (schema) =>
+    schema["x-kubernetes-preserve-unknown-fields"] === true ? undefined : toV2Schema(schema),
   // Left out, because clients do not use them and the document is large.
   enums: false,
   unions: { intOrString: { type: "string", format: "int-or-string" }, quantity: { type: "string" } },
