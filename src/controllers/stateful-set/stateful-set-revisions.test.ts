@@ -1,15 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ControllerRevision, StatefulSet } from "../../api/meta/objects.ts";
+import { revisionText, sortRevisions, templateOf, templateText } from "../shared/revision-data.ts";
 import { makePod, makeSet } from "./stateful-set.fixture.ts";
-import {
-  decideUpdateRevision,
-  newRevision,
-  revisionsToForget,
-  revisionText,
-  sortRevisions,
-  templateOf,
-  templateText,
-} from "./stateful-set-revisions.ts";
+import { decideUpdateRevision, newRevision, revisionsToForget } from "./stateful-set-revisions.ts";
 import { updateRecordAnnotation } from "./update-record.ts";
 
 function withImage(image: string): StatefulSet {
