@@ -57,6 +57,8 @@ export const pointerFields = table(`
   apiextensions.v1.ServiceReference: path port
   apiextensions.v1.ValidationRule: optionalOldSelf reason
   apiextensions.v1.WebhookClientConfig: url
+  apps.v1.DaemonSetSpec: revisionHistoryLimit
+  apps.v1.DaemonSetStatus: collisionCount
   apps.v1.DeploymentSpec: progressDeadlineSeconds replicas revisionHistoryLimit
   apps.v1.DeploymentStatus: collisionCount terminatingReplicas
   apps.v1.ReplicaSetSpec: replicas
@@ -174,6 +176,7 @@ export const looseFields = table(`
 export const valueFields = table(`
   admissionregistration.v1.MutatingWebhook: clientConfig
   admissionregistration.v1.ValidatingWebhook: clientConfig
+  apps.v1.DaemonSetSpec: template updateStrategy
   apps.v1.DeploymentSpec: strategy template
   apps.v1.ReplicaSetSpec: template
   apps.v1.StatefulSetSpec: template updateStrategy

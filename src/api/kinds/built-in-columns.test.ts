@@ -18,6 +18,10 @@ test.each([
   ["ConfigMap", "Name,Data,Age"],
   ["ControllerRevision", "Name,Controller,Revision,Age"],
   ["CronJob", "Name,Schedule,Timezone,Suspend,Active,Last Schedule,Age | Containers,Images,Selector"],
+  [
+    "DaemonSet",
+    "Name,Desired,Current,Ready,Up-to-date,Available,Node Selector,Age | Containers,Images,Selector",
+  ],
   ["Deployment", "Name,Ready,Up-to-date,Available,Age | Containers,Images,Selector"],
   ["EndpointSlice", "Name,AddressType,Ports,Endpoints,Age"],
   ["Endpoints", "Name,Endpoints,Age"],

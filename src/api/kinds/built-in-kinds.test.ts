@@ -30,6 +30,7 @@ const smallest: Record<string, object> = {
   "v1/PersistentVolumeClaim": { spec: claimSpec },
   "v1/LimitRange": { spec: { limits: [{ type: "Pod", max: { cpu: "1" } }] } },
   "apps/v1/StatefulSet": { spec: { selector, template, serviceName: "a" } },
+  "apps/v1/DaemonSet": { spec: { selector, template } },
   "apps/v1/Deployment": { spec: { selector, template } },
   "apps/v1/ReplicaSet": { spec: { selector, template } },
   "apps/v1/ControllerRevision": { revision: 1, data: { spec: {} } },

@@ -2,6 +2,7 @@ import { mutatingWebhookConfigurationKind } from "./admissionregistration/mutati
 import { validatingWebhookConfigurationKind } from "./admissionregistration/validating-webhook-configuration/kind.ts";
 import { customResourceDefinitionKind } from "./apiextensions/custom-resource-definition/kind.ts";
 import { controllerRevisionKind } from "./apps/controller-revision/kind.ts";
+import { daemonSetKind } from "./apps/daemon-set/kind.ts";
 import { deploymentKind } from "./apps/deployment/kind.ts";
 import { replicaSetKind } from "./apps/replica-set/kind.ts";
 import { statefulSetKind } from "./apps/stateful-set/kind.ts";
@@ -52,6 +53,7 @@ export const builtInKinds: readonly KindDefinition[] = [
   persistentVolumeClaimKind,
   limitRangeKind,
   statefulSetKind,
+  daemonSetKind,
   deploymentKind,
   replicaSetKind,
   controllerRevisionKind,

@@ -37,6 +37,7 @@ export type ConfigMap = KubeObject & Wire<k8s.V1ConfigMap>;
 export type ContainerStatus = Wire<k8s.V1ContainerStatus>;
 export type ControllerRevision = KubeObject & Wire<k8s.V1ControllerRevision>;
 export type CronJob = KubeObject & Wire<k8s.V1CronJob>;
+export type DaemonSet = KubeObject & Wire<k8s.V1DaemonSet>;
 export type Deployment = KubeObject & Wire<k8s.V1Deployment>;
 export type Endpoints = KubeObject & Wire<k8s.V1Endpoints>;
 export type EndpointSlice = KubeObject & Wire<k8s.V1EndpointSlice>;

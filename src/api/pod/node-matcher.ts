@@ -39,7 +39,7 @@ export interface WeightedMatcher {
 }
 
 /** Matcher for the nodeSelector and required node affinity of a pod. Undefined if it has neither. */
-export function requiredNodes({ spec }: Pod): NodeMatcher | undefined {
+export function requiredNodes({ spec }: Pick<Pod, "spec">): NodeMatcher | undefined {
   const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const wanted = Object.entries(spec?.nodeSelector ?? {});
   if (!required && wanted.length === 0) return undefined;

@@ -1,6 +1,9 @@
 /** Values that fields accept, comma-separated; of a list or a map, the values of its items. The models of the client
  * package do not contain them; `kubectl explain` shows them. */
 export const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "apps.v1.DaemonSetUpdateStrategy": {
+    type: "OnDelete,RollingUpdate",
+  },
   "apps.v1.DeploymentStrategy": {
     type: "Recreate,RollingUpdate",
   },

@@ -41,6 +41,7 @@ export const mergeRules: Readonly<Record<string, Readonly<Record<string, MergeRu
   "admissionregistration.v1.MutatingWebhookConfiguration": { webhooks: mergedBy("name") },
   "admissionregistration.v1.ValidatingWebhook": { matchConditions: mergedBy("name") },
   "admissionregistration.v1.ValidatingWebhookConfiguration": { webhooks: mergedBy("name") },
+  "apps.v1.DaemonSetStatus": conditions,
   "apps.v1.DeploymentSpec": { strategy: { patchStrategy: ["retainKeys"] } },
   "apps.v1.DeploymentStatus": conditions,
   "apps.v1.ReplicaSetStatus": conditions,

@@ -21,6 +21,7 @@ export interface ObjectTypes {
   priorityclasses: objects.PriorityClass;
   leases: objects.Lease;
   statefulsets: objects.StatefulSet;
+  daemonsets: objects.DaemonSet;
   controllerrevisions: objects.ControllerRevision;
   deployments: objects.Deployment;
   replicasets: objects.ReplicaSet;

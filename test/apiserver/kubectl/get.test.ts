@@ -34,6 +34,11 @@ const columns = [
   ["deployments", "NAME READY UP-TO-DATE AVAILABLE AGE", "CONTAINERS IMAGES SELECTOR"],
   ["replicasets", "NAME DESIRED CURRENT READY AGE", "CONTAINERS IMAGES SELECTOR"],
   ["statefulsets", "NAME READY AGE", "CONTAINERS IMAGES"],
+  [
+    "daemonsets",
+    "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE NODE-SELECTOR AGE",
+    "CONTAINERS IMAGES SELECTOR",
+  ],
   ["controllerrevisions", "NAME CONTROLLER REVISION AGE", ""],
   ["poddisruptionbudgets", "NAME MIN-AVAILABLE MAX-UNAVAILABLE ALLOWED-DISRUPTIONS AGE", ""],
   ["roles", "NAME CREATED-AT", ""],
@@ -78,6 +83,7 @@ describeKubectl("kubectl get", (cluster, tool) => {
       new Set([
         ...["pod", "service", "deployment.apps", "replicaset.apps", "statefulset.apps", "job.batch"],
         "cronjob.batch",
+        "daemonset.apps",
       ]),
     );
   });

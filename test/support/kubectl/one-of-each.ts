@@ -103,6 +103,15 @@ spec:
     spec: { containers: [{ name: main, image: "nginx:1" }] }
 ---
 apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: one }
+spec:
+  selector: { matchLabels: { app: one } }
+  template:
+    metadata: { labels: { app: one } }
+    spec: { nodeSelector: { disk: ssd }, containers: [{ name: main, image: "nginx:1" }] }
+---
+apiVersion: apps/v1
 kind: StatefulSet
 metadata: { name: one }
 spec:

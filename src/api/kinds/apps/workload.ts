@@ -124,17 +124,22 @@ export function validateSelectorAndTemplate(
     }
     validatePodTemplate(template, at.child("template"));
   }
+  validateTemplateLifetime(template, at, names.deadline);
+}
+
+/** Pods of these workloads run until they are deleted: `owner` is the kind that the message names. */
+export function validateTemplateLifetime(template: PodTemplate, at: FieldErrors, owner: string): void {
   const podSpec = template?.spec;
   if (podSpec?.restartPolicy !== "Always") {
     at.notSupported("template.spec.restartPolicy", podSpec?.restartPolicy ?? "", ["Always"]);
   }
   if (podSpec?.activeDeadlineSeconds !== undefined) {
-    const detail = `activeDeadlineSeconds in ${names.deadline} is not Supported`;
+    const detail = `activeDeadlineSeconds in ${owner} is not Supported`;
     at.forbidden("template.spec.activeDeadlineSeconds", detail);
   }
 }
 
-function isEmptySelector(selector: k8s.V1LabelSelector | undefined): boolean {
+export function isEmptySelector(selector: k8s.V1LabelSelector | undefined): boolean {
   return (
     selector !== undefined &&
     Object.keys(selector.matchLabels ?? {}).length === 0 &&
@@ -143,7 +148,7 @@ function isEmptySelector(selector: k8s.V1LabelSelector | undefined): boolean {
 }
 
 /** Whether the selector can be evaluated, even if it is not allowed. */
-function isReadableSelector(selector: k8s.V1LabelSelector): boolean {
+export function isReadableSelector(selector: k8s.V1LabelSelector): boolean {
   const check = new FieldErrors("");
   validateLabelSelector(selector, check);
   return check.errors.length === 0;

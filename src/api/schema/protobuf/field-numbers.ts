@@ -40,6 +40,12 @@ apiextensions.v1.ValidationRule: rule message messageExpression reason fieldPath
 apiextensions.v1.WebhookClientConfig: service caBundle url
 apiextensions.v1.WebhookConversion: clientConfig=2 conversionReviewVersions
 apps.v1.ControllerRevision: metadata data revision
+apps.v1.DaemonSet: metadata spec status
+apps.v1.DaemonSetCondition: type status lastTransitionTime reason message
+apps.v1.DaemonSetSpec: selector template updateStrategy minReadySeconds revisionHistoryLimit=6
+apps.v1.DaemonSetStatus: currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady
+  observedGeneration updatedNumberScheduled numberAvailable numberUnavailable collisionCount conditions
+apps.v1.DaemonSetUpdateStrategy: type rollingUpdate
 apps.v1.Deployment: metadata spec status
 apps.v1.DeploymentCondition: type status reason=4 message lastUpdateTime lastTransitionTime
 apps.v1.DeploymentSpec: replicas selector template strategy minReadySeconds revisionHistoryLimit paused
@@ -52,6 +58,7 @@ apps.v1.ReplicaSetCondition: type status lastTransitionTime reason message
 apps.v1.ReplicaSetSpec: replicas selector template minReadySeconds
 apps.v1.ReplicaSetStatus: replicas fullyLabeledReplicas observedGeneration readyReplicas availableReplicas
   conditions terminatingReplicas
+apps.v1.RollingUpdateDaemonSet: maxUnavailable maxSurge
 apps.v1.RollingUpdateDeployment: maxUnavailable maxSurge
 apps.v1.RollingUpdateStatefulSetStrategy: partition maxUnavailable
 apps.v1.StatefulSet: metadata spec status
