@@ -88,6 +88,7 @@ const subfolderOrder = {
     "shared",
     "service-pods",
     "cron-job",
+    "daemon-set",
     "deployment",
     "disruption",
     "endpoint-slice",

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Client } from "../client/api/client.ts";
 import { createEventRecorder, type RunningEventRecorder } from "../client/events/event-recorder.ts";
 import { runCronJobController } from "./cron-job/cron-job-controller.ts";
+import { runDaemonSetController } from "./daemon-set/daemon-set-controller.ts";
 import { runDeploymentController } from "./deployment/deployment-controller.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import { runEndpointSliceController } from "./endpoint-slice/endpoint-slice-controller.ts";
@@ -34,6 +35,7 @@ const controllers: Readonly<Record<ControllerName, ControllerEntry>> = {
   "statefulset-controller": { account: "statefulset-controller", run: runStatefulSetController },
   "replicaset-controller": { account: "replicaset-controller", run: runReplicaSetController },
   "deployment-controller": { account: "deployment-controller", run: runDeploymentController },
+  "daemonset-controller": { account: "daemon-set-controller", run: runDaemonSetController },
   "job-controller": { account: "job-controller", run: runJobController },
   "cronjob-controller": { account: "cronjob-controller", run: runCronJobController },
   "ttl-after-finished-controller": {

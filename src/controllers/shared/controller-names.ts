@@ -5,6 +5,7 @@ const aliases = {
   "statefulset-controller": ["statefulset"],
   "replicaset-controller": ["replicaset"],
   "deployment-controller": ["deployment"],
+  "daemonset-controller": ["daemonset"],
   "job-controller": ["job"],
   "cronjob-controller": ["cronjob"],
   "ttl-after-finished-controller": ["ttl-after-finished"],
