@@ -37,7 +37,16 @@ const patchTypes = new Map<string, Patch["type"]>([
 /** Media type of server-side apply, which is not a patch of this module. */
 export const applyMediaType = "application/apply-patch+yaml";
 
-export const patchMediaTypes: readonly string[] = [...patchTypes.keys(), applyMediaType];
+const patchMediaTypes: readonly string[] = [...patchTypes.keys(), applyMediaType];
+const customPatchMediaTypes = patchMediaTypes.filter((type) => patchTypes.get(type) !== "strategic");
+
+/**
+ * Media types of patches for kinds of a schema. Strategic merge patches need the merge keys of Go types, which custom
+ * resources do not have.
+ */
+export function patchMediaTypesOf({ decode }: Pick<Schema, "decode">): readonly string[] {
+  return decode ? customPatchMediaTypes : patchMediaTypes;
+}
 
 /** Parses a patch. Throws 415 for an unsupported content type and 400 for an invalid body. */
 export function parsePatch(

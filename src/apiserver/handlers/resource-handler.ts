@@ -7,8 +7,9 @@ import {
   StatusError,
   unsupportedMediaType,
 } from "../../api/meta/status-error.ts";
-import { patchMediaTypes } from "../../api/patch/apply-patch.ts";
+import { patchMediaTypesOf } from "../../api/patch/apply-patch.ts";
 import { decodeBody } from "../../api/schema/decode-body.ts";
+import type { Schema } from "../../api/schema/schema.ts";
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import { bodyAsJson } from "../request/body-as-json.ts";
 import type { ResourceRequest } from "../request/request-info.ts";
@@ -84,7 +85,8 @@ export async function handleResource(
         return applyObject(deps, { ...applyRequest, ref, subresource, user, dryRun, options: reviewed });
       }
       const patch = await readPatch(request, options);
-      if (patch.type === "strategic" && definition.schema.decode) throw strategicPatchUnsupported();
+      if (patch.type === "strategic" && definition.schema.decode)
+        throw strategicPatchUnsupported(definition.schema);
       return patchObject(deps, {
         ref,
         subresource,
@@ -158,11 +160,9 @@ function createWhileTerminating({ group, plural }: Resource): StatusError {
   return new StatusError(405, "MethodNotAllowed", message, { group, kind: plural });
 }
 
-/** Strategic merge patches need the merge keys of Go types, which custom resources do not have. */
-function strategicPatchUnsupported(): StatusError {
-  const accepted = patchMediaTypes.filter((type) => !type.includes("strategic"));
+function strategicPatchUnsupported(schema: Schema): StatusError {
   return unsupportedMediaType(
-    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
+    `the body of the request was in an unknown format - accepted media types include: ${patchMediaTypesOf(schema).join(", ")}`,
   );
 }
 

@@ -19,6 +19,8 @@ describeWithTool("kubectl", "custom resources with kubectl and the official clie
       /crontabs +ct +stable/,
     );
     expect(await apply(cronTab("a"))).toContain("crontab.stable.example.com/a created");
+    expect(await apply(cronTab("a", { cronSpec: "* * * * *", image: "changed" }))).toContain("/a configured");
+    expect(await kubectl().ok("get ct a -o jsonpath={.spec.image}")).toBe("changed");
     expect(await kubectl().ok("get ct")).toMatch(/NAME +SPEC +AGE\na +\* \* \* \* \*/);
     expect(await kubectl().ok("get all")).toContain("crontab.stable.example.com/a");
     await kubectl().ok("scale ct/a --replicas=3");

@@ -1,5 +1,5 @@
 import { versionInfo } from "../../../api/meta/version.ts";
-import { patchMediaTypes } from "../../../api/patch/apply-patch.ts";
+import { patchMediaTypesOf } from "../../../api/patch/apply-patch.ts";
 import { buildPaths, definitionsOf, objectMediaTypes, type PathItem } from "./build-paths.ts";
 import { buildSchemas, type OpenApiSource, openApiName } from "./build-schemas.ts";
 import { type Endpoint, pathParametersOf, type ServedVersion } from "./endpoints.ts";
@@ -66,7 +66,7 @@ function operation(endpoint: Endpoint): Operation {
     : { type: "string" };
   return {
     description: endpoint.description,
-    consumes: endpoint.request === "patch" ? patchMediaTypes : ["*/*"],
+    consumes: endpoint.request === "patch" ? patchMediaTypesOf(endpoint.schema) : ["*/*"],
     produces: endpoint.response ? objectMediaTypes : ["*/*"],
     schemes: ["https"],
     tags: [endpoint.tag],

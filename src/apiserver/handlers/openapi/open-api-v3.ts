@@ -1,5 +1,5 @@
 import { versionInfo } from "../../../api/meta/version.ts";
-import { patchMediaTypes } from "../../../api/patch/apply-patch.ts";
+import { patchMediaTypesOf } from "../../../api/patch/apply-patch.ts";
 import { buildPaths, definitionsOf, objectMediaTypes } from "./build-paths.ts";
 import { buildSchemas, type DefinitionRef, type OpenApiSource, openApiName } from "./build-schemas.ts";
 import { type Endpoint, pathParametersOf, type ServedVersion } from "./endpoints.ts";
@@ -52,7 +52,7 @@ function operation(endpoint: Endpoint): object {
 }
 
 function requestBody(request: DefinitionRef): object {
-  const mediaTypes = request.definition === "patch" ? patchMediaTypes : ["*/*"];
+  const mediaTypes = request.definition === "patch" ? patchMediaTypesOf(request.schema) : ["*/*"];
   const required = request.definition !== "meta.v1.DeleteOptions";
   return { content: content(mediaTypes, dialect.refTo(openApiName(request))), ...(required && { required }) };
 }
