@@ -25,7 +25,7 @@ export interface DeploymentFacts {
   readonly now: number;
 }
 
-type Verdict = Pick<WorkloadExplanation, "because" | "isTransient" | "fix">;
+export type Verdict = Pick<WorkloadExplanation, "because" | "isTransient" | "fix">;
 
 export function explainReplicaSet(facts: ReplicaSetFacts): WorkloadExplanation {
   const { replicaSet, pods, now } = facts;
@@ -84,7 +84,7 @@ function findCurrent(
 }
 
 /** Finds a pod that is not ready: a permanent failure first, then the oldest. */
-function findUnready(pods: readonly Pod[], now: number): Pod | undefined {
+export function findUnready(pods: readonly Pod[], now: number): Pod | undefined {
   const createdMs = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? "") || 0;
   const isPermanent = (pod: Pod) => podHealth(pod, { now }).kind === "permanent";
   return pods
@@ -92,7 +92,10 @@ function findUnready(pods: readonly Pod[], now: number): Pod | undefined {
     .toSorted((a, b) => Number(isPermanent(b)) - Number(isPermanent(a)) || createdMs(a) - createdMs(b))[0];
 }
 
-function explainDeletion(kind: string, { metadata }: Pick<Deployment, "metadata">): Verdict | undefined {
+export function explainDeletion(
+  kind: string,
+  { metadata }: Pick<Deployment, "metadata">,
+): Verdict | undefined {
   const { deletionTimestamp, finalizers = [] } = metadata;
   if (!deletionTimestamp) return undefined;
   const held = finalizers.length > 0 ? `; its finalizers block the deletion: ${finalizers.join(", ")}` : "";

@@ -38,7 +38,7 @@ export function configure(command: Command, context: CommandContext): void {
   addAccessOptions(command, context)
     .argument(
       "[pod]",
-      "pod; or statefulset/NAME, deployment/NAME, replicaset/NAME, job/NAME or cronjob/NAME with the pod that blocks it; without it, all pods that are not ready",
+      "pod; or statefulset/NAME, deployment/NAME, replicaset/NAME, daemonset/NAME, job/NAME or cronjob/NAME with the pod that blocks it; without it, all pods that are not ready",
     )
     .option("-A, --all-namespaces", "list the pods of all namespaces that are not ready", false)
     .option("-l, --selector <selector>", "list the pods with these labels that are not ready: app=web")

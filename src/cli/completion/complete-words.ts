@@ -178,7 +178,7 @@ async function listWords({ of, text, options }: ClusterCompletion): Promise<read
           ...(await withKind("deployment", "deployment")),
         ];
       case "pod": {
-        const [, kind] = /^(pod|statefulset|deployment|replicaset|job|cronjob)\//.exec(text) ?? [];
+        const [, kind] = /^(pod|statefulset|deployment|replicaset|daemonset|job|cronjob)\//.exec(text) ?? [];
         return kind ? await withKind(kind as keyof typeof targetKinds, kind) : await list("pods");
       }
     }

@@ -28,7 +28,7 @@ interface PodPart {
 }
 
 export interface WorkloadView {
-  readonly kind: "StatefulSet" | "Deployment" | "ReplicaSet" | "Job" | "CronJob";
+  readonly kind: "StatefulSet" | "Deployment" | "ReplicaSet" | "DaemonSet" | "Job" | "CronJob";
   readonly namespace: string;
   readonly name: string;
   readonly explanation: WorkloadExplanation;

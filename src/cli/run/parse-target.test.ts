@@ -14,6 +14,7 @@ test.each([
   ["deployments.apps/web", "deployment", "web"],
   ["deploy/web", "deployment", "web"],
   ["rs/web-5d4f", "replicaset", "web-5d4f"],
+  ["ds/agent", "daemonset", "agent"],
   ["job/work", "job", "work"],
   ["jobs.batch/work", "job", "work"],
   ["cj/nightly", "cronjob", "nightly"],

@@ -14,7 +14,14 @@ type TargetKind = keyof typeof targetKinds;
 interface KindNames {
   /** Kind as in messages. */
   readonly text: string;
-  readonly resource: "pods" | "statefulsets" | "deployments" | "replicasets" | "jobs" | "cronjobs";
+  readonly resource:
+    | "pods"
+    | "statefulsets"
+    | "deployments"
+    | "replicasets"
+    | "daemonsets"
+    | "jobs"
+    | "cronjobs";
   /** API group, which kubectl appends with a dot: `statefulset.apps/db`. */
   readonly group?: string;
   readonly shortName?: string;
@@ -26,6 +33,7 @@ export const targetKinds = {
   statefulset: { text: "StatefulSet", resource: "statefulsets", group: "apps", shortName: "sts" },
   deployment: { text: "Deployment", resource: "deployments", group: "apps", shortName: "deploy" },
   replicaset: { text: "ReplicaSet", resource: "replicasets", group: "apps", shortName: "rs" },
+  daemonset: { text: "DaemonSet", resource: "daemonsets", group: "apps", shortName: "ds" },
   job: { text: "Job", resource: "jobs", group: "batch" },
   cronjob: { text: "CronJob", resource: "cronjobs", group: "batch", shortName: "cj" },
 } as const satisfies Record<string, KindNames>;
@@ -37,7 +45,7 @@ export function parseTarget(text: string): Target {
   const kind = rest.length === 0 && second ? findKind(first.toLowerCase()) : undefined;
   if (kind && second) return { kind, name: second };
   throw new UsageError(
-    `${text}: name a pod (web-0 or pod/web-0), statefulset/NAME, deployment/NAME, replicaset/NAME, job/NAME or cronjob/NAME`,
+    `${text}: name a pod (web-0 or pod/web-0), statefulset/NAME, deployment/NAME, replicaset/NAME, daemonset/NAME, job/NAME or cronjob/NAME`,
   );
 }
 
@@ -47,6 +55,7 @@ function findKind(word: string): TargetKind | undefined {
     ["statefulset", targetKinds.statefulset],
     ["deployment", targetKinds.deployment],
     ["replicaset", targetKinds.replicaset],
+    ["daemonset", targetKinds.daemonset],
     ["job", targetKinds.job],
     ["cronjob", targetKinds.cronjob],
   ];

@@ -1,6 +1,7 @@
 import { StatusError } from "../../api/meta/status-error.ts";
 import type { Client, ObjectKey } from "../../client/api/client.ts";
 import { explainCronJob } from "../../explain/explain-cron-job.ts";
+import { explainDaemonSet } from "../../explain/explain-daemon-set.ts";
 import { explainJob } from "../../explain/explain-job.ts";
 import { explainPod } from "../../explain/explain-pod.ts";
 import { explainDeployment, explainReplicaSet } from "../../explain/explain-replicas.ts";
@@ -11,6 +12,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { gatherFacts } from "../../monitor/feed/gather-facts.ts";
 import {
   gatherCronJob,
+  gatherDaemonSet,
   gatherDeployment,
   gatherJob,
   gatherReplicaSet,
@@ -58,6 +60,10 @@ export function createTargetViewer(
       case "replicaset": {
         const facts = await gatherReplicaSet(client, key, signal);
         return view("ReplicaSet", { ...facts, explanation: explainReplicaSet({ ...facts, now }) }, signal);
+      }
+      case "daemonset": {
+        const facts = await gatherDaemonSet(client, key, signal);
+        return view("DaemonSet", { ...facts, explanation: explainDaemonSet({ ...facts, now }) }, signal);
       }
       case "job": {
         const facts = await gatherJob(client, key, signal);

@@ -11,6 +11,7 @@ import type {
   Selection,
 } from "../../client/api/client.ts";
 import type { CronJobFacts } from "../../explain/explain-cron-job.ts";
+import type { DaemonSetFacts } from "../../explain/explain-daemon-set.ts";
 import type { JobFacts } from "../../explain/explain-job.ts";
 import type { DeploymentFacts, ReplicaSetFacts } from "../../explain/explain-replicas.ts";
 import type { Platform, StatefulSetFacts } from "../../explain/explain-stateful-set.ts";
@@ -46,6 +47,20 @@ export async function gatherReplicaSet(
     listEvents(client, { ...key, kind: "ReplicaSet" }, signal),
   ]);
   return { replicaSet, pods, events, unreadable: unreadableOf([events]) };
+}
+
+/** Reads a DaemonSet, the pods that it controls and its events. Throws if the DaemonSet does not exist. */
+export async function gatherDaemonSet(
+  client: Client,
+  key: Required<ObjectKey>,
+  signal: AbortSignal,
+): Promise<Facts<DaemonSetFacts>> {
+  const daemonSet = await client.get("daemonsets", key, { signal });
+  const [pods, events] = await Promise.all([
+    listOwned(client, daemonSet, signal),
+    listEvents(client, { ...key, kind: "DaemonSet" }, signal),
+  ]);
+  return { daemonSet, pods, events, unreadable: unreadableOf([events]) };
 }
 
 /** Reads a Job, the pods that it controls and its events. Throws if the Job does not exist. */
