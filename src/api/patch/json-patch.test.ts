@@ -50,26 +50,106 @@ describe("applyJsonPatch", () => {
     expect([target, patch]).toEqual([targetBefore, patchBefore]);
   });
 
-  test.each<[string, JsonObject, JsonObject]>([
-    ["an unknown operation", {}, { op: "merge", path: "/a" }],
-    ["no operation", {}, { path: "/a" }],
-    ["no path", {}, { op: "add" }],
-    ["a missing parent", {}, { op: "add", path: "/a/b", value: 1 }],
-    ["an index beyond the end", { a: [1] }, { op: "add", path: "/a/2", value: 1 }],
-    ["an index before the start", { a: [1] }, { op: "remove", path: "/a/-2" }],
-    ["no index", { a: [1] }, { op: "replace", path: "/a/x", value: 1 }],
-    ["removing nothing", { a: 1 }, { op: "remove", path: "/b" }],
-    ["a path into a scalar", { a: 1 }, { op: "add", path: "/a/b", value: 1 }],
-    ["moving nothing", { a: 1 }, { op: "move", from: "/b", path: "/c" }],
-    ["moving into itself", { a: { b: 1 } }, { op: "move", from: "/a", path: "/a/b" }],
-    ["a failing test", { a: 1 }, { op: "test", path: "/a", value: 2 }],
-    ["a failing test of null", { a: 1 }, { op: "test", path: "/a" }],
-    ["removing what all objects have", {}, { op: "remove", path: "/toString" }],
-    ["a path through what all objects have", {}, { op: "add", path: "/constructor/prototype/x", value: 1 }],
-  ])("%s does not apply", (_, target, operation) => {
-    expect(() => applyJsonPatch(target, [operation])).toThrow(
-      expect.objectContaining({ kind: "doesNotApply" }),
-    );
+  const atoi = 'strconv.Atoi: parsing "x": invalid syntax';
+  const beyond = (index: number) => `Unable to access invalid index: ${index}: invalid index referenced`;
+
+  test.each<[JsonObject, JsonObject, string]>([
+    [{}, { op: "merge", path: "/a" }, "Unexpected kind: merge"],
+    [{}, { path: "/a" }, "Unexpected kind: unknown"],
+    [{}, { op: "add" }, "add operation failed to decode path: missing value"],
+    [
+      {},
+      { op: "test", path: null },
+      "test operation failed to decode path: operation missing path field: missing value",
+    ],
+    [
+      {},
+      { op: "move", from: 1, path: "/a" },
+      "move operation failed to decode from: json: cannot unmarshal number into Go value of type string",
+    ],
+    [
+      {},
+      { op: "copy", path: "/a" },
+      "copy operation failed to decode from: operation, missing from field: missing value",
+    ],
+    [
+      {},
+      { op: "add", path: "/a/b", value: 1 },
+      'add operation does not apply: doc is missing path: "/a/b": missing value',
+    ],
+    [{ a: [1] }, { op: "add", path: "/a/2", value: 1 }, `error in add for path: '/a/2': ${beyond(2)}`],
+    [
+      { a: [1] },
+      { op: "add", path: "/a/x", value: 1 },
+      `error in add for path: '/a/x': value was not a proper array index: 'x': ${atoi}`,
+    ],
+    [{ a: [1] }, { op: "remove", path: "/a/-2" }, `error in remove for path: '/a/-2': ${beyond(-2)}`],
+    [{ a: [1] }, { op: "remove", path: "/a/x" }, `error in remove for path: '/a/x': ${atoi}`],
+    [
+      { a: [1] },
+      { op: "replace", path: "/a/x", value: 1 },
+      "replace operation does not apply: doc is missing key: /a/x: missing value",
+    ],
+    [
+      { a: [1] },
+      { op: "replace", path: "/a/7/b", value: 1 },
+      "replace operation does not apply: doc is missing path: /a/7/b: missing value",
+    ],
+    [
+      {},
+      { op: "replace", path: "", value: 1 },
+      "replace operation value must be object or array: %!w(<nil>)",
+    ],
+    [
+      { a: 1 },
+      { op: "remove", path: "/b" },
+      "error in remove for path: '/b': Unable to remove nonexistent key: b: missing value",
+    ],
+    [
+      { a: 1 },
+      { op: "add", path: "/a/b", value: 1 },
+      'add operation does not apply: doc is missing path: "/a/b": missing value',
+    ],
+    [
+      { a: 1 },
+      { op: "move", from: "/b", path: "/c" },
+      "error in move for path: 'b': Unable to remove nonexistent key: b: missing value",
+    ],
+    [
+      { a: { b: 1 } },
+      { op: "move", from: "/a", path: "/a/b" },
+      "move operation does not apply: doc is missing destination path: /a/b: missing value",
+    ],
+    [
+      { a: 1 },
+      { op: "copy", from: "/b/c", path: "/c" },
+      "copy operation does not apply: doc is missing from path: /b/c: missing value",
+    ],
+    [
+      { a: [1] },
+      { op: "copy", from: "/a", path: "/a/5" },
+      `error while adding value during copy: ${beyond(5)}`,
+    ],
+    [{ a: 1 }, { op: "test", path: "/a", value: 2 }, "testing value /a failed: test failed"],
+    [{ a: 1 }, { op: "test", path: "/a" }, "testing value /a failed: test failed"],
+    [
+      { a: 1 },
+      { op: "test", path: "/b/c", value: 2 },
+      "test operation does not apply: is missing path: /b/c: missing value",
+    ],
+    [{ a: [] }, { op: "test", path: "/a/0", value: 2 }, `error in test for path: '/a/0': ${beyond(0)}`],
+    [
+      {},
+      { op: "remove", path: "/toString" },
+      "error in remove for path: '/toString': Unable to remove nonexistent key: toString: missing value",
+    ],
+    [
+      {},
+      { op: "add", path: "/constructor/prototype/x", value: 1 },
+      'add operation does not apply: doc is missing path: "/constructor/prototype/x": missing value',
+    ],
+  ])("%j with %j: %s", (target, operation, message) => {
+    expect(() => applyJsonPatch(target, [operation])).toThrow(new PatchError("doesNotApply", message));
   });
 
   test.each<[unknown]>([[{}], [[1]], [[null]], ["x"]])("%j is no patch", (patch) => {
