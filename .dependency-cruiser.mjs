@@ -59,7 +59,7 @@ const mayImport = {
 // included. The root of a folder holds its composition file and comes last, unless "." says where it stands.
 const subfolderOrder = {
   lib: [".", "process", "nftables", "fs", "image", "metrics", "http", "cgroup", "x509"],
-  api: ["generated", "meta", "schema", "cel", "patch", "pod", "custom", "kinds"],
+  api: ["generated", "meta", "schema", "cel", "patch", "pod", "quota", "custom", "kinds"],
   store: [".", "contract", "local", "lmdb", "etcd"],
   apiserver: [
     "limits",
@@ -101,6 +101,7 @@ const subfolderOrder = {
     "persistent-volume",
     "pod-gc",
     "replica-set",
+    "resource-quota",
     "service-account",
     "stateful-set",
     "ttl-after-finished",

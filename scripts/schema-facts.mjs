@@ -35,6 +35,8 @@ export const quantityFields = table(`
   core.v1.PodSpec: overhead
   core.v1.PodStatus: allocatedResources
   core.v1.ResourceFieldSelector: divisor
+  core.v1.ResourceQuotaSpec: hard
+  core.v1.ResourceQuotaStatus: hard used
   core.v1.ResourceRequirements: limits requests
   core.v1.VolumeResourceRequirements: limits requests
   node.v1.Overhead: podFixed

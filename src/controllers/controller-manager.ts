@@ -16,6 +16,7 @@ import { runTaintEvictionController } from "./node-lifecycle/taint-eviction-cont
 import { runPersistentVolumeController } from "./persistent-volume/persistent-volume-controller.ts";
 import { runPodGcController } from "./pod-gc/pod-gc-controller.ts";
 import { runReplicaSetController } from "./replica-set/replica-set-controller.ts";
+import { runResourceQuotaController } from "./resource-quota/resource-quota-controller.ts";
 import { runServiceAccountController } from "./service-account/service-account-controller.ts";
 import { type ControllerName, controllerNames } from "./shared/controller-names.ts";
 import { createDryRunClient } from "./shared/dry-run-client.ts";
@@ -54,6 +55,7 @@ const controllers: Readonly<Record<ControllerName, ControllerEntry>> = {
   },
   "garbage-collector-controller": { account: "generic-garbage-collector", run: runGarbageCollector },
   "namespace-controller": { account: "namespace-controller", run: runNamespaceController },
+  "resourcequota-controller": { account: "resourcequota-controller", run: runResourceQuotaController },
   "persistentvolume-binder-controller": {
     account: "persistent-volume-binder",
     run: runPersistentVolumeController,

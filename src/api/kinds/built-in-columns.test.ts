@@ -49,6 +49,7 @@ test.each([
   ["PodDisruptionBudget", "Name,Min Available,Max Unavailable,Allowed Disruptions,Age"],
   ["PriorityClass", "Name,Value,Global-Default,Age,PreemptionPolicy"],
   ["ReplicaSet", "Name,Desired,Current,Ready,Age | Containers,Images,Selector"],
+  ["ResourceQuota", "Name,Request,Limit,Age"],
   ["Role", "Name,Created At"],
   ["RoleBinding", "Name,Role,Age | Users,Groups,ServiceAccounts"],
   ["RuntimeClass", "Name,Handler,Age"],

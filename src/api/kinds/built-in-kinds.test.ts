@@ -28,6 +28,7 @@ const smallest: Record<string, object> = {
     spec: { capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/data" } },
   },
   "v1/PersistentVolumeClaim": { spec: claimSpec },
+  "v1/ResourceQuota": { spec: { hard: { pods: "1" } } },
   "v1/LimitRange": { spec: { limits: [{ type: "Pod", max: { cpu: "1" } }] } },
   "apps/v1/StatefulSet": { spec: { selector, template, serviceName: "a" } },
   "apps/v1/DaemonSet": { spec: { selector, template } },

@@ -18,6 +18,7 @@ import { nodeKind } from "./core/node/kind.ts";
 import { persistentVolumeKind } from "./core/persistent-volume/kind.ts";
 import { persistentVolumeClaimKind } from "./core/persistent-volume-claim/kind.ts";
 import { podKind } from "./core/pod/kind.ts";
+import { resourceQuotaKind } from "./core/resource-quota/kind.ts";
 import { secretKind } from "./core/secret/kind.ts";
 import { serviceKind } from "./core/service/kind.ts";
 import { serviceAccountKind } from "./core/service-account/kind.ts";
@@ -52,6 +53,7 @@ export const builtInKinds: readonly KindDefinition[] = [
   persistentVolumeKind,
   persistentVolumeClaimKind,
   limitRangeKind,
+  resourceQuotaKind,
   statefulSetKind,
   daemonSetKind,
   deploymentKind,

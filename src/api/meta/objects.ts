@@ -56,6 +56,7 @@ export type PersistentVolumeClaim = KubeObject & Wire<k8s.V1PersistentVolumeClai
 export type PodDisruptionBudget = KubeObject & Wire<k8s.V1PodDisruptionBudget>;
 export type PriorityClass = KubeObject & Wire<k8s.V1PriorityClass>;
 export type ReplicaSet = KubeObject & Wire<k8s.V1ReplicaSet>;
+export type ResourceQuota = KubeObject & Wire<k8s.V1ResourceQuota>;
 export type Role = KubeObject & Wire<k8s.V1Role>;
 export type RoleBinding = KubeObject & Wire<k8s.V1RoleBinding>;
 export type RuntimeClass = KubeObject & Wire<k8s.V1RuntimeClass>;

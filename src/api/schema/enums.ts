@@ -102,6 +102,11 @@ export const enums: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "core.v1.PortStatus": {
     protocol: "SCTP,TCP,UDP",
   },
+  "core.v1.ScopedResourceSelectorRequirement": {
+    operator: "DoesNotExist,Exists,In,NotIn",
+    scopeName:
+      "BestEffort,CrossNamespacePodAffinity,NotBestEffort,NotTerminating,PriorityClass,Terminating,VolumeAttributesClass",
+  },
   "core.v1.SeccompProfile": {
     type: "Localhost,RuntimeDefault,Unconfined",
   },

@@ -47,6 +47,6 @@ describe("merge rules", () => {
   });
 
   test("atomic definitions exist", () => {
-    expect(builtInSchema.names.filter(builtInSchema.isAtomic)).toHaveLength(20);
+    expect(builtInSchema.names.filter(builtInSchema.isAtomic)).toHaveLength(21);
   });
 });

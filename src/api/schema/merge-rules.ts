@@ -109,6 +109,7 @@ export const atomicDefinitions: ReadonlySet<string> = new Set([
   "core.v1.ObjectFieldSelector",
   "core.v1.ObjectReference",
   "core.v1.ResourceFieldSelector",
+  "core.v1.ScopeSelector",
   "core.v1.SecretKeySelector",
   "core.v1.SecretReference",
   "core.v1.TopologySelectorTerm",

@@ -7,6 +7,7 @@ import type { ResolveWebhook } from "../outgoing/resolve-webhook.ts";
 import type { WebhookClient } from "../outgoing/webhook-client.ts";
 import { type AdmissionChain, createAdmissionChain } from "./admission-chain.ts";
 import { createBuiltInPlugins, createStoragePlugins, type PluginDeps } from "./built-in-plugins.ts";
+import { createResourceQuotaPlugin } from "./resource-quota.ts";
 import { createWebhookMetrics } from "./webhooks/webhook-metrics.ts";
 import { createWebhookPlugins } from "./webhooks/webhook-plugins.ts";
 
@@ -19,7 +20,7 @@ interface AdmissionDeps extends PluginDeps {
   strategyContext(): StrategyContext;
 }
 
-/** Creates the admission of an API server: the built-in plugins, then webhooks, in upstream's order. */
+/** Creates the admission of an API server: the built-in plugins, webhooks, then quotas, in upstream's order. */
 export function createAdmission(deps: AdmissionDeps): AdmissionChain {
   const { objectStore, kinds, clock, strategyContext } = deps;
   const { mutating, validating } = createWebhookPlugins({
@@ -33,7 +34,7 @@ export function createAdmission(deps: AdmissionDeps): AdmissionChain {
     ...deps.webhooks,
   });
   return createAdmissionChain(
-    [...createBuiltInPlugins(deps), mutating, validating],
+    [...createBuiltInPlugins(deps), mutating, validating, createResourceQuotaPlugin({ objectStore, clock })],
     createStoragePlugins(deps),
   );
 }

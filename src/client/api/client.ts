@@ -15,6 +15,7 @@ export interface ObjectTypes {
   persistentvolumes: objects.PersistentVolume;
   persistentvolumeclaims: objects.PersistentVolumeClaim;
   storageclasses: objects.StorageClass;
+  resourcequotas: objects.ResourceQuota;
   limitranges: objects.LimitRange;
   networkpolicies: objects.NetworkPolicy;
   runtimeclasses: objects.RuntimeClass;

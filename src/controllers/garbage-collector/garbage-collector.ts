@@ -12,6 +12,7 @@ import { isNotFound } from "../../client/transport/status-errors.ts";
 import { createLruMap } from "../../lib/lru-map.ts";
 import { discoverGroupVersion } from "../shared/discover-resources.ts";
 import { type ControllerContext, type Reconciled, runController } from "../shared/run-controller.ts";
+import { watchOtherResources } from "../shared/watch-other-resources.ts";
 import {
   deleteItem,
   dropReferences,
@@ -30,7 +31,6 @@ import {
   type OwnerState,
   orphanFinalizer,
 } from "./owner-graph.ts";
-import { watchOtherResources } from "./watch-other-resources.ts";
 
 /** A cluster-scoped object names a namespaced owner, which cannot exist. */
 class ImpossibleOwner extends Error {}

@@ -18,6 +18,7 @@ const aliases = {
   "endpointslice-mirroring-controller": ["endpointslicemirroring"],
   "garbage-collector-controller": ["garbagecollector"],
   "namespace-controller": ["namespace"],
+  "resourcequota-controller": ["resourcequota"],
   "persistentvolume-binder-controller": ["persistentvolume-binder"],
   "serviceaccount-controller": ["serviceaccount"],
 } as const;

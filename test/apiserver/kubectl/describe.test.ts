@@ -79,6 +79,7 @@ describeKubectl("kubectl describe", (cluster, tool) => {
       /^ {4}Path: +\/data$/m,
     ],
     [`storageclass fast-${tool}`, /^Provisioner: +example.org\/disk$/m, /^VolumeBindingMode: +Immediate$/m],
+    ["resourcequota one", /^Scopes: +Terminating$/m],
     ["limitrange one", /^PersistentVolumeClaim +storage +- +10Gi +- +- +-$/m],
     ["configmap one", /^key:\n----\nvalue$/m],
     ["secret one", /^Type: +Opaque$/m, /^password: +6 bytes$/m],

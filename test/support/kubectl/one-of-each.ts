@@ -126,6 +126,11 @@ spec:
       spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Gi } } }
 ---
 apiVersion: v1
+kind: ResourceQuota
+metadata: { name: one }
+spec: { hard: { pods: "100", limits.cpu: "10" }, scopes: [Terminating] }
+---
+apiVersion: v1
 kind: LimitRange
 metadata: { name: one }
 spec: { limits: [{ type: PersistentVolumeClaim, max: { storage: 10Gi } }] }

@@ -137,16 +137,22 @@ const standardResources = new Set([
   "requests.storage",
 ]);
 
+/** Whether the name without a domain is one of quotas. */
+export function isQuotaResource(name: string): boolean {
+  if (isHugePages(name) || name.startsWith("requests.hugepages-")) return true;
+  return standardResources.has(name) && name !== "storage";
+}
+
 function isHugePages(name: string): boolean {
   return name.startsWith("hugepages-");
 }
 
 /** Whether a resource is in the kubernetes.io domain, explicitly or by default. */
-function isNative(name: string): boolean {
+export function isNative(name: string): boolean {
   return !name.includes("/") || name.includes("kubernetes.io/");
 }
 
-function isExtended(name: string): boolean {
+export function isExtended(name: string): boolean {
   return (
     !isNative(name) && !name.startsWith("requests.") && qualifiedNameProblems(`requests.${name}`).length === 0
   );

@@ -126,11 +126,16 @@ core.v1.ProbeHandler: exec httpGet tcpSocket grpc
 core.v1.ResourceClaim: name request
 core.v1.ResourceFieldSelector: containerName resource divisor
 core.v1.ResourceHealth: resourceID health message=6
+core.v1.ResourceQuota: metadata spec status
+core.v1.ResourceQuotaSpec: hard scopes scopeSelector
+core.v1.ResourceQuotaStatus: hard used
 core.v1.ResourceRequirements: limits requests claims
 core.v1.ResourceStatus: name resources
 core.v1.SELinuxOptions: user role type level
 core.v1.SeccompProfile: type localhostProfile
 core.v1.Secret: metadata data type stringData immutable
+core.v1.ScopeSelector: matchExpressions
+core.v1.ScopedResourceSelectorRequirement: scopeName operator values
 core.v1.SecretEnvSource: ...core.v1.LocalObjectReference optional
 core.v1.SecretKeySelector: ...core.v1.LocalObjectReference key optional
 core.v1.SecretReference: name namespace

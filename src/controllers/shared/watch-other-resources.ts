@@ -5,7 +5,7 @@ import { type ResourceAddress, resourceOfKind } from "../../client/api/resource-
 import { type Change, createResourceInformer } from "../../client/informers/informer.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { discoverResources, type ServedResource } from "../shared/discover-resources.ts";
+import { discoverResources, type ServedResource } from "./discover-resources.ts";
 
 interface WatchDeps {
   readonly client: Client;
@@ -13,6 +13,8 @@ interface WatchDeps {
   readonly logger: Logger;
   /** Called for each change. Objects have only the metadata that ownership depends on. */
   onChange(resource: ResourceAddress, change: Change<KubeObject>): void;
+  /** Called when all objects of a resource have been reported once. Default: nothing. */
+  onSynced?(resource: ResourceAddress): void;
 }
 
 /** Definitions of custom resources. They are watched here, with their metadata only, because they are large. */
@@ -54,6 +56,10 @@ export async function watchOtherResources(deps: WatchDeps, signal: AbortSignal):
       trim: ownershipOf,
     });
     informer.onChange(onChange);
+    void informer.synced.then(
+      () => deps.onSynced?.(resource),
+      () => {},
+    );
     const run = informer.run(AbortSignal.any([signal, stop.signal])).then(() => {
       if (signal.aborted) return;
       // The resource is no longer served: its objects are gone.
