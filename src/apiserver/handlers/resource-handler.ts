@@ -17,10 +17,11 @@ import type { ObjectReader } from "../storage/object-reader.ts";
 import { parseObjectSelector } from "../storage/object-selector.ts";
 import type { ObjectRef, ObjectStore } from "../storage/object-store.ts";
 import { limitWarnings, toStoredKind } from "./encoding/encode.ts";
-import { applyObject, isApplyPatch, readApplyPatch } from "./verbs/apply.ts";
+import { applyObject } from "./verbs/apply.ts";
 import { createObject } from "./verbs/create.ts";
 import { deleteCollection, deleteObject } from "./verbs/delete.ts";
 import { listObjects, waitForRevision } from "./verbs/list.ts";
+import { isApplyPatch, readApplyPatch } from "./verbs/read-apply-patch.ts";
 import { parseListOptions, parseWatchOptions, revisionParameter } from "./verbs/read-options.ts";
 import { writerOf } from "./verbs/track-fields.ts";
 import { patchObject, replaceObject } from "./verbs/update.ts";
@@ -77,12 +78,13 @@ export async function handleResource(
     case "patch": {
       if (!info.name) throw methodNotAllowed();
       const options = parseWriteOptions(request.query, "PatchOptions");
-      const { dryRun } = options;
+      const { dryRun, fieldValidation } = options;
       const { user } = request;
       const reviewed = admissionOptions(request.query);
       if (isApplyPatch(request)) {
         const applyRequest = await readApplyPatch(request);
-        return applyObject(deps, { ...applyRequest, ref, subresource, user, dryRun, options: reviewed });
+        const write = { ref, subresource, user, dryRun, fieldValidation, options: reviewed } as const;
+        return applyObject(deps, { ...applyRequest, ...write });
       }
       const patch = await readPatch(request, options);
       if (patch.type === "strategic" && definition.schema.decode)

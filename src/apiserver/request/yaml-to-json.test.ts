@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cpuTimeMs } from "../../../test/support/time/cpu-time.ts";
-import { yamlToJson } from "./yaml-to-json.ts";
+import { readYaml, yamlToJson } from "./yaml-to-json.ts";
 
 test.each([
   ["a: 1\nb: [x, {c: d}]\n", { a: 1, b: ["x", { c: "d" }] }],
@@ -10,6 +10,17 @@ test.each([
   ["", null],
 ])("%j", (text, expected) => {
   expect(JSON.parse(yamlToJson(text))).toEqual(expected);
+});
+
+test.each([
+  ["a: 1\nb: 2\n", []],
+  ["\na: 1\na: 2\n", ['line 3: key "a" already set in map']],
+  ["a: {b: 1, b: 2}\nc:\n- d: 1\n  d: 2\n", ["line 1", "line 4"]],
+  ["a: 1\na:\n  b: 1\n  b: 2\n", ['line 4: key "b"', 'line 3: key "a"']],
+  ["1: x\n1: y\ntrue: x\n", ["line 2: key 1 already"]],
+  ['{"a":1,"a":\n2}', ['line 2: key "a"']],
+])("duplicate keys of %j", (text, expected) => {
+  expect(readYaml(text).duplicates).toEqual(expected.map((part) => expect.stringContaining(part)));
 });
 
 test("a long text block is small", () => {

@@ -1,4 +1,4 @@
-import { CST, Lexer, parse } from "yaml";
+import { CST, type Document, isMap, isNode, isScalar, isSeq, Lexer, LineCounter, parseDocument } from "yaml";
 import { badRequest } from "../../api/meta/status-error.ts";
 import { messageOf } from "../../lib/message-of.ts";
 
@@ -12,18 +12,53 @@ const maxDepth = 200;
 
 /** Converts a YAML document to JSON text. */
 export function yamlToJson(text: string): string {
+  return readYaml(text).json;
+}
+
+/**
+ * Converts a YAML document to JSON text. `duplicates` are the keys that a map contains more than once, in the words of
+ * upstream's parser: `line 9: key "foo" already set in map`.
+ */
+export function readYaml(text: string): { readonly json: string; readonly duplicates: readonly string[] } {
   checkSize(text);
   try {
-    // A few lines of aliases can expand to gigabytes; checking for equal keys and pretty errors take quadratic time.
-    const value = parse(text, {
-      maxAliasCount: 100,
+    const lineCounter = new LineCounter();
+    // Checking for equal keys and pretty errors take quadratic time.
+    const document = parseDocument(text, {
       uniqueKeys: false,
       prettyErrors: false,
       logLevel: "error",
+      lineCounter,
     });
-    return JSON.stringify(value ?? null);
+    const [error] = document.errors;
+    if (error) throw error;
+    // A few lines of aliases can expand to gigabytes.
+    const json = JSON.stringify(document.toJS({ maxAliasCount: 100 }) ?? null);
+    return { json, duplicates: findDuplicates(document, lineCounter) };
   } catch (error) {
     throw refused(messageOf(error));
+  }
+}
+
+/** Lists keys in the order of upstream: those in a value come before the key of the value. */
+function findDuplicates({ contents }: Document, lines: LineCounter): string[] {
+  const found: string[] = [];
+  collect(contents);
+  return found;
+
+  function collect(node: unknown): void {
+    if (isSeq(node)) for (const item of node.items) collect(item);
+    if (!isMap(node)) return;
+    const keys = new Set<unknown>();
+    for (const { key, value } of node.items) {
+      collect(value);
+      if (!isScalar(key)) continue;
+      // The line is that of the value.
+      const [offset = 0] = (isNode(value) ? value.range : key.range) ?? [];
+      if (keys.has(key.value))
+        found.push(`line ${lines.linePos(offset).line}: key ${JSON.stringify(key.value)} already set in map`);
+      keys.add(key.value);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CustomResourceDefinition } from "../../../src/api/custom/custom-resource-definition.ts";
 import type { KubeObject } from "../../../src/api/meta/objects.ts";
+import { toYaml } from "../../../src/apiserver/handlers/encoding/encode.ts";
 import { startTestServer, type TestServer } from "../../support/servers/api-server.ts";
 import {
   cronTab,
@@ -122,6 +123,25 @@ describe("objects", () => {
     });
     expect(strict.status).toBe(400);
     expect(strict.text).toContain('strict decoding error: unknown field \\"spec.foo\\"');
+  });
+
+  test("are applied with a warning about duplicate keys, or rejected because of them", async () => {
+    const body = `\n${toYaml(cronTab("dup", { cronSpec: "*" }))}  image: a\n  image: b\n`;
+    const apply = (fieldValidation: string) => {
+      const query = `fieldManager=t&dryRun=All&fieldValidation=${fieldValidation}`;
+      const headers = { "content-type": "application/apply-patch+yaml" };
+      return server.call("PATCH", `${cronTabsPath}/dup?${query}`, { headers, body });
+    };
+    const strict = await apply("Strict");
+    expect(strict.json()).toMatchObject({
+      code: 400,
+      message:
+        'error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  line 9: key "image" already set in map',
+    });
+    const warned = await apply("Warn");
+    expect(warned.status).toBe(201);
+    expect(warned.headers.warning).toContain('line 9: key \\"image\\" already set in map');
+    expect((await apply("Ignore")).headers.warning).toBeUndefined();
   });
 
   test.each([

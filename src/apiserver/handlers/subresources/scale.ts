@@ -15,7 +15,8 @@ import { bodyAsJson } from "../../request/body-as-json.ts";
 import type { Verb } from "../../request/request-info.ts";
 import { CachedObject } from "../../storage/cached-object.ts";
 import type { ObjectRef } from "../../storage/object-store.ts";
-import { applyObject, isApplyPatch, readApplyPatch } from "../verbs/apply.ts";
+import { applyObject } from "../verbs/apply.ts";
+import { isApplyPatch, readApplyPatch } from "../verbs/read-apply-patch.ts";
 import { writerOf } from "../verbs/track-fields.ts";
 import { checkUid, updateObject } from "../verbs/update.ts";
 import { definitionOf, type WriteDeps } from "../verbs/write-deps.ts";
@@ -106,7 +107,7 @@ async function applyScale(
   deps: WriteDeps,
   request: ApiRequest,
   ref: ObjectRef,
-  { dryRun }: WriteOptions,
+  { dryRun, fieldValidation }: WriteOptions,
 ): Promise<ApiResponse> {
   const { configuration, ...options } = await readApplyPatch(request);
   const { apiVersion, spec, metadata } = configuration;
@@ -129,6 +130,7 @@ async function applyScale(
     },
     user: request.user,
     dryRun,
+    fieldValidation,
   });
   if (applied.kind !== "object") return applied;
   return { ...applied, object: toScale(parsedObject(applied), fieldsOf(deps, ref)) };

@@ -1,5 +1,4 @@
 import type { KindDefinition } from "../../../api/kinds/kind-definition.ts";
-import { FieldErrors } from "../../../api/meta/field-errors.ts";
 import { keepSpec } from "../../../api/meta/lazy-spec.ts";
 import type { KubeObject } from "../../../api/meta/objects.ts";
 import { apiVersionOf } from "../../../api/meta/resource.ts";
@@ -12,19 +11,17 @@ import {
 } from "../../../api/patch/apply/field-ownership.ts";
 import { formatPath } from "../../../api/patch/apply/field-set.ts";
 import { encodeManagers, type FieldManager, identityOf } from "../../../api/patch/apply/managed-fields.ts";
-import { applyMediaType } from "../../../api/patch/apply-patch.ts";
 import { decodeObject } from "../../../api/schema/decode.ts";
 import { DecodeError } from "../../../api/schema/decode-error.ts";
-import { assertDepth, isJsonObject, type JsonObject } from "../../../api/schema/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../../api/schema/json-object.ts";
 import { definitionName } from "../../../api/schema/schema.ts";
-import { messageOf } from "../../../lib/message-of.ts";
-import type { ApiRequest, ApiResponse } from "../../request/api-request.ts";
-import { isTrue } from "../../request/request-info.ts";
+import type { FieldValidation } from "../../../api/schema/strict-errors.ts";
+import type { ApiResponse } from "../../request/api-request.ts";
 import type { UserInfo } from "../../request/user-info.ts";
 import type { ObjectRef } from "../../storage/object-store.ts";
 import { toStoredKind } from "../encoding/encode.ts";
 import { createObject } from "./create.ts";
-import { rejectInvalid } from "./read-options.ts";
+import type { ApplyOptions } from "./read-apply-patch.ts";
 import {
   kindOfWrite,
   managersOfObject,
@@ -43,11 +40,6 @@ const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 const kubectlManager = "kubectl";
 const maxAnnotationBytes = 256 * 1_024;
 
-interface ApplyOptions {
-  readonly manager: string;
-  readonly force: boolean;
-}
-
 interface ApplyRequest extends ApplyOptions {
   readonly ref: ObjectRef;
   readonly subresource: "" | "status";
@@ -56,39 +48,9 @@ interface ApplyRequest extends ApplyOptions {
   readonly configuration: JsonObject;
   readonly user: UserInfo;
   readonly dryRun: boolean;
+  readonly fieldValidation: FieldValidation;
   /** Options of the request for admission webhooks. Default: none. */
   readonly options?: object;
-}
-
-export function isApplyPatch({ headers }: ApiRequest): boolean {
-  return (headers["content-type"] ?? "").split(";", 1)[0]?.trim() === applyMediaType;
-}
-
-/** Parses the options and the body of an apply request. The body is YAML or JSON. */
-export async function readApplyPatch(
-  request: ApiRequest,
-): Promise<ApplyOptions & { readonly configuration: JsonObject }> {
-  const manager = request.query.get("fieldManager") ?? "";
-  if (!manager) {
-    const at = new FieldErrors("");
-    at.required("fieldManager", "is required for apply patch");
-    rejectInvalid("PatchOptions", at);
-  }
-  const text = (await request.readBody()).toString();
-  const { yamlToJson } = await import("../../request/yaml-to-json.ts");
-  const configuration = parseConfiguration(text.trimStart().startsWith("{") ? text : yamlToJson(text));
-  return { manager, force: isTrue(request.query.get("force")), configuration };
-}
-
-function parseConfiguration(text: string): JsonObject {
-  try {
-    const configuration: unknown = JSON.parse(text);
-    assertDepth(configuration);
-    if (isJsonObject(configuration)) return configuration;
-  } catch (error) {
-    throw badRequest(`error decoding YAML: ${messageOf(error)}`);
-  }
-  throw badRequest("error decoding YAML: the configuration is not an object");
 }
 
 /** Server-side apply: merges the configuration into the object, or creates the object. */
@@ -97,7 +59,12 @@ export async function applyObject(deps: WriteDeps, request: ApplyRequest): Promi
   const options = request.options && { options: request.options };
   const definition = definitionOf(deps, ref.resource);
   checkConfiguration(definition, request.configuration);
-  const next = (current: KubeObject) => applyTo(deps, definition, request, current);
+  const next = (current: KubeObject | undefined) => {
+    const applied = applyTo(deps, definition, request, current);
+    rejectDuplicates(request);
+    return applied;
+  };
+  const warnings = request.fieldValidation === "Warn" ? request.duplicates : [];
   try {
     return await updateObject(deps, {
       ref,
@@ -106,14 +73,14 @@ export async function applyObject(deps: WriteDeps, request: ApplyRequest): Promi
       user,
       writer: undefined,
       dryRun,
-      warnings: [],
+      warnings,
       ...options,
     });
   } catch (error) {
     const isMissing = error instanceof StatusError && error.code === 404 && error.details?.name === ref.name;
     if (!isMissing || subresource !== "" || request.ownedThrough) throw error;
   }
-  const object = applyTo(deps, definition, request, undefined);
+  const object = next(undefined);
   checkNames(ref, object);
   const { resource, namespace } = ref;
   try {
@@ -124,16 +91,25 @@ export async function applyObject(deps: WriteDeps, request: ApplyRequest): Promi
       user,
       writer: undefined,
       dryRun,
-      warnings: [],
+      warnings,
       ...options,
     };
     return await createObject(deps, created);
   } catch (error) {
     // Another client created it in the meantime.
     if (!(error instanceof StatusError) || error.reason !== "AlreadyExists") throw error;
-    const update = { ref, subresource, next, user, writer: undefined, dryRun, warnings: [], ...options };
+    const update = { ref, subresource, next, user, writer: undefined, dryRun, warnings, ...options };
     return updateObject(deps, update);
   }
+}
+
+/** As upstream, conflicts and other errors of the configuration are reported first. */
+function rejectDuplicates({ fieldValidation, duplicates }: ApplyRequest): void {
+  if (fieldValidation !== "Strict" || duplicates.length === 0) return;
+  const lines = duplicates.map((line) => `\n  ${line}`).join("");
+  throw badRequest(
+    `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:${lines}`,
+  );
 }
 
 function checkConfiguration({ resource, schema }: KindDefinition, configuration: JsonObject): void {
