@@ -207,11 +207,12 @@ describe("aggregated discovery", () => {
     const resources = apps?.versions[0]?.resources ?? [];
     expect(resources.map(({ resource }) => resource)).toEqual([
       "controllerrevisions",
+      "daemonsets",
       "deployments",
       "replicasets",
       "statefulsets",
     ]);
-    expect(resources[3]).toEqual({
+    expect(resources[4]).toEqual({
       resource: "statefulsets",
       responseKind: { group: "", version: "", kind: "StatefulSet" },
       scope: "Namespaced",

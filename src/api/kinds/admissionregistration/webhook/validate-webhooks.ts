@@ -48,7 +48,7 @@ interface EnforcedRules {
 
 function rulesFor(next: readonly Webhook[], current: readonly Webhook[]): EnforcedRules {
   const isWithout = current.every(({ sideEffects }) => withoutSideEffects.includes(sideEffects));
-  const recognizes = ({ admissionReviewVersions: versions }: Webhook) =>
+  const recognizes = ({ admissionReviewVersions: versions = [] }: Webhook) =>
     versions.length === 0 || versions.some((version) => reviewVersions.includes(version));
   const selectors = new FieldErrors("");
   for (const { namespaceSelector, objectSelector } of current) {

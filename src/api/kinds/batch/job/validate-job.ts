@@ -3,7 +3,7 @@ import { isEqual } from "../../../meta/is-equal.ts";
 import { dnsLabelProblems } from "../../../meta/names.ts";
 import { isTrue } from "../../../meta/object-facts.ts";
 import type { Container, Job, JobSpec, PodSpec } from "../../../meta/objects.ts";
-import { labelSelectorOf, matchesLabels } from "../../../meta/selector.ts";
+import { type LabelSelector, labelSelectorOf, matchesLabels } from "../../../meta/selector.ts";
 import { validateLabelSelector } from "../../../meta/validate-metadata.ts";
 import type { PodTemplate } from "../../../pod/defaults/pod.ts";
 import { validateJobSpec } from "../job-spec.ts";
@@ -30,7 +30,7 @@ function validate(job: Job, labels: { readonly requirePrefixedLabels: boolean })
   validateJobSpec(spec, place);
   if (!spec.selector) place.required("selector");
   validateLabelSelector(spec.selector, place.child("selector"));
-  const selector = labelSelectorOf(spec.selector);
+  const selector = validSelectorOf(spec);
   const podLabels = spec.template?.metadata?.labels;
   if (selector && !matchesLabels(selector, podLabels)) {
     const detail = "`selector` does not match template `labels`";
@@ -65,9 +65,16 @@ function validateGeneratedSelector(
     if (labels?.[key] === undefined) at.required(field, `must be '${value}'`);
     else if (labels[key] !== value) at.invalid(field, labels, `must be '${value}'`);
   }
-  const selector = labelSelectorOf(spec.selector);
+  const selector = validSelectorOf(spec);
   if (selector && !matchesLabels(selector, expected))
     at.invalid("spec.selector", spec.selector, "`selector` not auto-generated");
+}
+
+/** Selector of the spec. Undefined if it is missing or invalid, which is reported for its own fields. */
+function validSelectorOf({ selector }: JobSpec): LabelSelector | undefined {
+  const errors = new FieldErrors("");
+  validateLabelSelector(selector, errors);
+  return errors.errors.length === 0 ? labelSelectorOf(selector) : undefined;
 }
 
 const immutableFields = [
