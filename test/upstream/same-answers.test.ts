@@ -29,7 +29,8 @@ describe.runIf(isThere)(isThere ? title : `${title} [needs kube-apiserver on the
   let ours: TestServer;
 
   beforeAll(async () => {
-    ours = await startTestServer();
+    // Upstream allows external IPs unless its plugin DenyServiceExternalIPs is enabled.
+    ours = await startTestServer({ externalIPs: "allowed" });
     upstream = await startUpstreamServer(folder);
     const kubeconfig = await upstream.accessOf("admin", "system:masters");
     const { clusters } = parse(await readFile(kubeconfig, "utf8"));
